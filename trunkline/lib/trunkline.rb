@@ -9,7 +9,8 @@ require_relative "trunkline/features"
 require_relative "trunkline/lock"
 require_relative "trunkline/verbs"
 
-# HTTP over connections that stay open, each call with a deadline that holds, nothing sent twice unless asked.
+# An HTTP client with persistent connections. Every call has a timeout, and a request that the server may have processed
+# is sent again only when an option allows it.
 #
 #   client = Trunkline.new("https://api.test", timeout: 5)
 #   client.get("/users", params: { page: 2 }).json
@@ -21,7 +22,8 @@ module Trunkline
   autoload :CookieJar, "#{__dir__}/trunkline/cookie_jar"
   autoload :Recording, "#{__dir__}/trunkline/recording"
   autoload :Rack, "#{__dir__}/trunkline/rack"
-  # What stands in for Net::HTTP changes a process's Net::HTTP: it is there for those alone who name it.
+  # NetHTTP and PersistentHttpClient load and can replace Net::HTTP, so their files are loaded only when a program names
+  # them.
   autoload :NetHTTP, "#{__dir__}/trunkline/net_http"
   autoload :PersistentHttpClient, "#{__dir__}/trunkline/persistent_http_client"
 
@@ -32,14 +34,15 @@ module Trunkline
 
     # Makes a client.
     #
-    # @param base_url [String, URI, nil] what its paths are below; without it, every call gives a whole URL. Credentials
-    #   in it (https://user:password@api.test) become basic:
-    # @param options [Hash] as keywords: those of docs/options.md (Options::TABLE). timeout: is required, here or by
-    #   Trunkline.configure. All but max_idle: may be given to Client#with and to a single call as well
+    # @param base_url [String, URI, nil] the base URL. A call's "users" is appended to its path, "/users" replaces its
+    #   path; without a base URL, every call needs an absolute URL. Userinfo in it (https://user:password@api.test) sets
+    #   basic:, unless basic: or bearer: is given
+    # @param options [Hash] keywords: the options of docs/options.md (Options::TABLE). timeout: is required here, unless
+    #   Trunkline.configure has set it. Client#with and single calls take the same options, except max_idle:
     # @return [Client]
-    # @raise [MissingTimeout]
-    # @raise [InvalidRequest]
-    # @raise [RactorError] in any but the main Ractor
+    # @raise [MissingTimeout] when neither the options nor the defaults have a timeout
+    # @raise [InvalidRequest] for an invalid URL, an unknown option or an invalid value
+    # @raise [RactorError] in a Ractor other than the main one
     def new(base_url = nil, options = {})
       RactorError.refuse
       return new(nil, base_url) if base_url.is_a?(Hash)
@@ -53,12 +56,14 @@ module Trunkline
       Client.new(base&.without_userinfo, merged, Family.make(options[:max_idle], default: defaults.max_idle))
     end
 
-    # Sets defaults for every client made from now on, and for Trunkline's own verbs; and the limits of the process.
+    # Sets defaults for the clients made from now on and for the verbs of Trunkline itself, and the limits of the
+    # process.
     #
-    # @yield [defaults] a Defaults: one writer for each option of Trunkline.new, and for max_connections and
-    #   max_buffered_bytes, which hold for all clients together (see Options::OF_PROCESS); logger and require_timeouts
+    # @yield [defaults] a Defaults: it has a writer for each option of Trunkline.new, for the limits that all clients
+    #   share (max_connections and max_buffered_bytes, see Options::OF_PROCESS), and for logger and require_timeouts
     # @return [nil]
-    # @raise [InvalidRequest] then nothing has changed
+    # @raise [InvalidRequest] without a block, for an unknown option, or for an invalid value; nothing has changed then
+    # @raise [RactorError] in a Ractor other than the main one
     def configure(*given)
       RactorError.refuse
       unless given.empty? && block_given?
@@ -80,24 +85,26 @@ module Trunkline
       nil
     end
 
-    # @return [#warn] what is told of deprecated endpoints, and of policies that cannot do their work: what was given by
-    #   configure, or Kernel
+    # @return [#warn] the logger set by configure, or Kernel. It gets the warnings of the library: deprecated endpoints,
+    #   probes that raised, and cache or breaker stores that failed
     def logger = @logger || Kernel
 
-    # @return [Boolean] whether each client or call must be given a timeout (see Defaults#require_timeouts)
+    # @return [Boolean] whether each client or each call must set its own timeout (see Defaults#require_timeouts)
     # @api private
     def timeouts_required? = @timeouts_required || false
 
-    # Bounds everything that is called inside of the block: single calls, batches and futures begun there. The total of
-    # each call becomes what is left; nested, the nearest end counts.
+    # Sets a deadline for every call inside the block: single calls, batches, and futures started there. The remaining
+    # time becomes an upper limit for the total timeout of each call. When blocks are nested, the earliest deadline
+    # applies.
     #
     #   Trunkline.deadline(2) { client.get("/a"); client.get("/b") }
     #   Thread.new(&Trunkline.deadline.wrap { client.get("/c") })
     #
-    # @param seconds [Numeric, nil]
-    # @return [Object, Deadline] what the block returns; without seconds: what tells #left and can #wrap a block
-    # @raise [DeadlineExceeded] from a call in the block, which did not end in time, or was not sent
-    # @raise [InvalidRequest]
+    # @param seconds [Numeric, nil] seconds from now until the deadline; nil to get the Deadline module
+    # @return [Object, Deadline] the value of the block; without seconds, Deadline, whose #left returns the seconds that
+    #   remain and whose #wrap carries the deadline into another thread or fiber
+    # @raise [DeadlineExceeded] from a call in the block that had not ended, or was not sent, when the deadline passed
+    # @raise [InvalidRequest] when seconds is not a finite number, or only one of seconds and block is given
     def deadline(seconds = nil, &block)
       return Deadline.within(seconds, &block) if seconds
       raise InvalidRequest, "deadline: needs seconds, when it is given a block" if block
@@ -105,37 +112,42 @@ module Trunkline
       Deadline
     end
 
-    # Tells a block of what happens to calls: single ones, batches, futures, through facades, and stubs.
+    # Subscribes a block to the events of all calls: single calls, batches, futures, calls through facades, and stubbed
+    # calls.
     #
     #   subscription = Trunkline.on(:call) { |event| puts "#{event.method} #{event.url} #{event.status}" }
     #   subscription.off
     #
-    # @param kinds [Array<Symbol>] of Event#kind; none for all
-    # @yield [event] in the thread that runs the call; what it raises harms no call, and is told once through the logger
+    # @param kinds [Array<Symbol>] the values of Event#kind to subscribe to; none for all
+    # @yield [event] runs in the thread that runs the call. An exception of the block does not affect the call; it is
+    #   logged once
     # @yieldparam event [Event]
-    # @return [Events::Subscription]
-    # @raise [InvalidRequest]
+    # @return [Events::Subscription] its #off ends the subscription
+    # @raise [InvalidRequest] without a block, or for an unknown kind
     def on(*kinds, &block) = Events.of_process.on(*kinds, &block)
 
-    # Writes what is called in a block, in any thread, into a file of HAR 1.2, which browsers' tools open: an entry for
-    # each attempt, with credentials hidden (docs/logging.md). Bodies have at most 64 KiB; streamed ones are not kept.
+    # Records the calls that are made while the block runs, by any thread, to a HAR 1.2 file, which browsers' network
+    # panels open. The file has one entry per attempt, with credentials hidden (docs/logging.md), at most 64 KiB of each
+    # body, and no streamed bodies.
     #
     #   Trunkline.record("calls.har") { client.get("/users") }
     #
-    # @param path [String, Pathname] replaced as a whole when the block is left, also by an error
-    # @return [Object] what the block returns
-    # @raise [InvalidRequest] when no file can be written there, before the block runs
-    # @raise [SystemCallError]
+    # @param path [String, Pathname] the file; it is replaced in one step when the block ends, also when the block
+    #   raises
+    # @return [Object] the value of the block
+    # @raise [InvalidRequest] without a block, or when path cannot be written; raised before the block runs
+    # @raise [SystemCallError] when writing the file fails
     def record(path = nil, &block)
       raise InvalidRequest, "record: needs a block, whose calls it writes" unless block
 
       Recording.of(path, &block)
     end
 
-    # Waits, in a middleware: among many calls the others go on meanwhile. Elsewhere it is Kernel#sleep.
-    # @param seconds [Numeric]
+    # Sleeps. In a middleware of a call among many, only that call waits while the others go on; elsewhere this is
+    # Kernel#sleep.
+    # @param seconds [Numeric] zero or more
     # @return [nil]
-    # @raise [InvalidRequest]
+    # @raise [InvalidRequest] when seconds is not a finite number of at least 0
     def sleep(seconds)
       value = Timeouts.plain(seconds)
       unless value.is_a?(Numeric) && value.real? && value >= 0 && value.to_f.finite?
@@ -147,39 +159,40 @@ module Trunkline
       nil
     end
 
-    # What all clients of the process use together (docs/stats.md).
+    # The counters and limits that all clients of the process share (docs/stats.md).
     #
-    # @return [Hash{Symbol => Object}] connections_in_use, and its limit max_connections; buffered_bytes, that servers
-    #   may send over HTTP/2 before anybody takes them, and its limit max_buffered_bytes; limits, that :auto has found,
-    #   by origin; and of policies, by origin: breakers, budgets (retry:), hedges, rates, caches
+    # @return [Hash{Symbol => Object}] connections_in_use and its limit max_connections; buffered_bytes (bytes of HTTP/2
+    #   responses that no caller has read yet) and its limit max_buffered_bytes; limits: by origin, the concurrency
+    #   limits that :auto has found; and the state of policies: breakers, budgets (retry:), hedges and caches by origin,
+    #   rates by key
     def stats
       Engine.process_stats.merge(limits: Scheduler::OriginQueue::MEMORY.to_h, **Policy.stats)
     end
 
-    # As Client#request, with one client for the whole process; so are the verbs.
+    # Sends a request as Client#request does, with one client for the whole process; so do the verbs.
     # @return [Response]
     def request(method, url, options = nil, more = nil, &block)
       client.request(method, url, options, more, &block)
     end
 
-    # As Client#batch, with one client for the whole process. Here, in each and in map the options are those of
-    # Trunkline.new, too: Trunkline.map(urls, timeout: 5, concurrency: 20).
+    # Like Client#batch, with one client for the whole process. batch, each and map also take the options of
+    # Trunkline.new: Trunkline.map(urls, timeout: 5, concurrency: 20).
     # @return [Batch, Array<Response, Error>]
     def batch(options = nil, &block) = client_with(options) { |client, own| client.batch(own, &block) }
 
-    # As Client#each, with one client for the whole process.
+    # Like Client#each, with one client for the whole process.
     # @return [nil, Enumerator]
     def each(requests, options = nil, &block)
       client_with(options) { |client, own| client.each(requests, own, &block) }
     end
 
-    # As Client#map, with one client for the whole process.
+    # Like Client#map, with one client for the whole process.
     # @return [Array<Response, Error>]
     def map(requests, options = nil, &block)
       client_with(options) { |client, own| client.map(requests, own, &block) }
     end
 
-    # As Client#async, with one client for the whole process.
+    # Like Client#async, with one client for the whole process.
     # @return [Async]
     def async(options = nil) = client.async(options)
 
@@ -190,7 +203,7 @@ module Trunkline
       @timeouts_required && defaults.timeout ? defaults.merge(timeout: nil) : defaults
     end
 
-    # @yield [client, options] a client with the options that are its, and the others
+    # @yield [client, options] a client that has the client options among these, and the remaining options of the batch
     def client_with(options)
       return yield client, options unless options.is_a?(Hash)
 
@@ -207,11 +220,12 @@ module Trunkline
         @client ||= Client.new(nil, defaults, @family)
       end
     rescue StandardError
-      RactorError.refuse # what Ruby said of the variables above is of no use to a caller
+      RactorError.refuse # the IsolationError that Ruby raises for the instance variables above does not help a caller
       raise
     end
   end
 end
 
-# Before the first client is made: Rails asks controllers what they tell of an action, OpenTelemetry what it may use.
+# Loads the instruments whose libraries are loaded already. This cannot wait for the first client: Rails controllers and
+# OpenTelemetry::SDK.configure need them before that.
 Trunkline::Instrument.meet_libraries

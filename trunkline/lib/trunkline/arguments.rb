@@ -3,7 +3,8 @@
 require_relative "errors"
 
 module Trunkline
-  # Tells a caller what a method takes, where Ruby would tell how many arguments there were, or which keyword is none.
+  # Raises InvalidRequest with the expected arguments, in place of Ruby's error about the number of arguments or an
+  # unknown keyword.
   #
   # @api private
   module Arguments
@@ -11,14 +12,14 @@ module Trunkline
 
     module_function
 
-    # @raise [InvalidRequest] always: other clients take a body, then fields
+    # @raise [InvalidRequest] always. Other HTTP clients take a body as second and header fields as third argument
     def refuse_third(more)
       raise InvalidRequest, "a call takes a URL and options, got #{more.class} behind them; #{PLACES}"
     end
 
-    # @param given [Hash] keywords that the method does not have
-    # @param method [String]
-    # @param takes [String] what it takes
+    # @param given [Hash] keywords that the method does not have; an empty Hash raises nothing
+    # @param method [String] name of the method, for the message
+    # @param takes [String] the arguments that the method takes, for the message
     # @raise [InvalidRequest]
     def refuse_keywords(given, method, takes)
       return if given.empty?
@@ -26,16 +27,16 @@ module Trunkline
       raise InvalidRequest, "#{method}: has no option #{given.first[0].inspect}; it takes #{takes}"
     end
 
-    # @param more [Array] arguments behind those that the method has
+    # @param more [Array] positional arguments beyond those of the method
     # @raise [InvalidRequest]
     def refuse_more(more, method, takes)
       raise InvalidRequest, "#{method}: takes #{takes}, and nothing else" unless more.empty?
     end
 
-    # @param given [Object] options as a caller gave them
-    # @param hint [String, nil]
+    # @param given [Object] options of a caller
+    # @param hint [String, nil] appended to the message
     # @return [Hash]
-    # @raise [InvalidRequest]
+    # @raise [InvalidRequest] when given is not a Hash
     def options(given, hint = nil)
       return given if given.is_a?(Hash)
 

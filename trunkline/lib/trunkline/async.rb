@@ -9,13 +9,13 @@ require_relative "scheduler/request_reader"
 require_relative "verbs"
 
 module Trunkline
-  # The verbs of a Client as Futures (see Client#async): the request runs in the background, whether somebody waits
-  # for it or not.
+  # The verbs of a Client that return Futures (see Client#async). The request runs in the background, whether or not a
+  # thread waits for its Future.
   class Async
     include Redacted
     include Verbs
 
-    # @raise [InvalidRequest]
+    # @raise [InvalidRequest] always
     # @api private
     def self.refuse(options)
       known = options.is_a?(Hash) ? options.keys & Options::NAMES : []
@@ -34,13 +34,14 @@ module Trunkline
     end
 
     # Starts a request. #get, #post and the other verbs do the same for their method.
-    # @param method [Symbol, String]
-    # @param url [String, URI]
-    # @param options [Hash, nil] of a call, as keywords
-    # @yield [response] as Future#then
-    # @return [Future]
-    # @raise [InvalidRequest]
-    # @raise [ClosedError]
+    # @param method [Symbol, String] HTTP method
+    # @param url [String, URI] absolute URL, or one relative to the base URL
+    # @param options [Hash, nil] options of the call, as keywords
+    # @yield [response] see Future#then
+    # @return [Future] of the response; with a block, of the value of the block
+    # @raise [InvalidRequest] for an invalid argument
+    # @raise [MissingTimeout] when no timeout is set
+    # @raise [ClosedError] when the client is closed
     def request(method, url = nil, options = nil, more = nil, &block)
       Arguments.refuse_third(more) if more
       submit([method, url, options], block)

@@ -3,18 +3,17 @@
 require "securerandom"
 
 module Trunkline
-  # Files that whoever reads meanwhile, or after a crash, finds whole.
+  # Writes files so that concurrent readers, and readers after a crash, never see a part of the contents.
   #
   # @api private
   module AtomicFile
-    # Writes another file and renames it. It is for its owner alone from the beginning.
+    # Writes a temporary file with mode 0600, syncs it, and renames it to path.
     #
-    # @param path [String]
-    # @param parts [Array<String>]
+    # @param path [String] a symbolic link is followed: its target is replaced
+    # @param parts [Array<String>] contents, written one after another
     # @return [void]
-    # @raise [SystemCallError]
+    # @raise [SystemCallError] when the file cannot be written; the temporary file is removed then
     def self.write(path, *parts)
-      # The file that a link leads to is replaced, not the link.
       path = File.realpath(path) if File.symlink?(path)
       temporary = "#{path}.#{SecureRandom.hex(6)}"
       File.open(temporary, File::WRONLY | File::CREAT | File::EXCL, 0o600, binmode: true) do |file|

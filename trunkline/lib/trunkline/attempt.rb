@@ -1,26 +1,26 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # One attempt to send a request. Most calls have one; a second is made when nothing of the first was written, when
-  # replay: :safe allows it, or by a policy. Frozen.
+  # One attempt to send the request of a call. Most calls have one. Another one is made when the server has not
+  # processed the previous one, when replay: :safe allows it, or by a policy. Frozen.
   #
-  #   number      from 1
-  #   reason      :first; :moved (nothing had been written on the last connection) or :replayed (replay: :safe); :retry
-  #               or :hedge of these policies; :again when a middleware forwarded a request once more; :without_expect
-  #               after a 417 (expect:)
+  #   number      Integer, from 1
+  #   reason      why the attempt was made: :first; :moved (no byte was written on the previous connection, or its
+  #               HTTP/2 server did not process the request); :replayed (replay: :safe); :retry or :hedge (by that
+  #               policy); :again (a middleware forwarded the request once more); :without_expect (after a 417, expect:)
   #   address     "127.0.0.1:443"; nil when no address was reached
-  #   sent        :none, :partial or :all of the request
-  #   error       name of the error's class; nil when the attempt got the response. "Cancelled" when another attempt
-  #               was faster (hedge:)
-  #   status      of the response; nil when there was none
-  #   started_at  Time; nil when another attempt followed at once, in the same exchange (:moved, :replayed)
-  #   elapsed     seconds until the response or the error; nil as started_at
-  #   waited      seconds before it was sent: for a retry, a rate limit, a connection
-  #   connection  the ConnectionInfo; nil when there was no response
+  #   sent        how much of the request was sent: :none, :partial or :all
+  #   error       name of the error's class; nil when the attempt got a response. "Cancelled" when another attempt was
+  #               faster (hedge:)
+  #   status      status of the response; nil without a response
+  #   started_at  Time; nil when another attempt followed at once in the same exchange (:moved, :replayed)
+  #   elapsed     seconds until the response or the error; nil when started_at is nil
+  #   waited      seconds before the request was sent: for a retry, a rate limit, a connection
+  #   connection  the ConnectionInfo; nil without a response
   Attempt = Struct.new(:number, :reason, :address, :sent, :error, :status, :started_at, :elapsed, :waited,
                        :connection) do
-    # @param rows [Array<Array>] [[number, reason, address, sent, error], ...] as the engine tells them
-    # @param facts [Hash{Symbol => Object}] of the last
+    # @param rows [Array<Array>] [[number, reason, address, sent, error], ...] from the engine
+    # @param facts [Hash{Symbol => Object}] the remaining members of the last attempt
     # @return [Array<Attempt>]
     # @api private
     def self.list(rows, facts = {})
@@ -52,7 +52,7 @@ module Trunkline
       freeze
     end
 
-    # @return [Attempt] with other values of some members
+    # @return [Attempt] a copy with the given members changed
     # @api private
     def with(**changes) = Attempt.new(*to_h.merge(changes).values)
   end

@@ -6,23 +6,24 @@ require_relative "headers"
 require_relative "redacted"
 
 module Trunkline
-  # Values of fields that the caller computes anew for each request that a call sends: bearer: and basic: that are
-  # callable, and callable values of headers:.
+  # Field values that the caller computes anew for each request that a call sends: callable bearer: and basic:, and
+  # callable values of headers:.
   #
-  # A request is composed with a Placeholder for each, so that the usual rules say which field replaces which, and which
-  # goes to which origin. Policy::FieldValues puts the values in their places before the request is sent.
+  # The request is composed with a Placeholder for each callable, so that the usual rules decide which field replaces
+  # which and which field is sent to which origin. Policy::FieldValues replaces the placeholders before each request is
+  # sent.
   #
   # @api private
   class AttemptValues
     include Redacted
 
-    # Stands for the value of a callable; its text is in no other field.
+    # Takes the place of a callable's value. Its text is random, so no other field has it.
     class Placeholder < String
       BEGINNING = "value-of-each-attempt-"
       private_constant :BEGINNING
 
       # @param text [String]
-      # @return [Boolean] whether it is the text of one
+      # @return [Boolean] whether text is that of a Placeholder
       def self.text?(text) = text.start_with?(BEGINNING)
 
       # @return [#call]
@@ -42,8 +43,8 @@ module Trunkline
         !value.is_a?(String) && !value.is_a?(Symbol) && value.respond_to?(:call)
       end
 
-      # @param headers [Object] as a caller gave them
-      # @return [Object] with a Placeholder for each callable
+      # @param headers [Object] headers: of a caller
+      # @return [Object] headers with a Placeholder for each callable
       def in_headers(headers)
         case headers
         when Hash then headers.transform_values { |value| in_place_of(value) }
@@ -52,14 +53,15 @@ module Trunkline
         end
       end
 
-      # @return [Object] a Placeholder for what is callable; all else as it is
+      # @return [Object] a Placeholder for a callable; any other value unchanged
       def in_place_of(value)
         callable?(value) ? Placeholder.new(value) : value
       end
 
-      # @param options [Hash{Symbol => Object}] a call's own, as given
-      # @return [Array(Hash, AttemptValues)] the options with Placeholders, and these; nil when there is none
-      # @raise [InvalidRequest]
+      # @param options [Hash{Symbol => Object}] per-call options of a caller
+      # @return [Array(Hash, AttemptValues)] the options with Placeholders, and their values; nil for the values when no
+      #   option is callable
+      # @raise [InvalidRequest] for an invalid bearer: or basic:
       def of_call(options)
         checked = options.to_h do |name, value|
           value = in_headers(value) if name == :headers
@@ -67,14 +69,14 @@ module Trunkline
           [name, value]
         end
         headers = checked[:headers]
-        pairs = headers.is_a?(Hash) || headers.is_a?(Array) ? headers.to_a : [] # no others have a Placeholder
+        pairs = headers.is_a?(Hash) || headers.is_a?(Array) ? headers.to_a : [] # no other type has Placeholders
         [checked, of(pairs, checked[:bearer], checked[:basic])]
       end
 
       # @param headers [Array<Array>] pairs
       # @param bearer [String, Placeholder, nil]
-      # @param basic [Array, nil] of which the user may be a Placeholder
-      # @return [AttemptValues, nil] nil when nothing is a Placeholder
+      # @param basic [Array, nil] user and password; the user may be a Placeholder
+      # @return [AttemptValues, nil] nil without a Placeholder
       def of(headers, bearer, basic)
         values = headers.filter_map { |_, value| [value.to_str, [:header, value]] if value.is_a?(Placeholder) }.to_h
         values["Bearer #{bearer}"] = [:bearer, bearer] if bearer.is_a?(Placeholder)
@@ -83,25 +85,25 @@ module Trunkline
       end
     end
 
-    # @param values [Hash{String => Array(Symbol, Placeholder)}] by the composed value of a field
+    # @param values [Hash{String => Array(Symbol, Placeholder)}] keys: field values of the composed request
     def initialize(values)
       @values = values.freeze
       freeze
     end
 
     # @param other [AttemptValues, nil]
-    # @return [AttemptValues] those of both
+    # @return [AttemptValues] the values of both
     def merge(other)
       other ? AttemptValues.new(@values.merge(other.values)) : self
     end
 
-    # Calls what was given for a field.
+    # Computes the values of one header field for the next request, by the callable of its Placeholder.
     #
-    # @param name [String] of the field
-    # @param composed [String] its value in the composed request
-    # @return [Array<String, nil>] what to send, a field for each; nil to leave the field out
-    # @raise [InvalidRequest] for a value that cannot be sent
-    # @raise [Exception] whatever the callable raises
+    # @param name [String] name of the field
+    # @param composed [String] value of the field in the composed request
+    # @return [Array<String, nil>] the values to send, one field each; [nil] to leave the field out
+    # @raise [InvalidRequest] when the callable returns a value that cannot be sent
+    # @raise [Exception] any exception of the callable
     def fetch(name, composed)
       kind, placeholder = @values[composed]
       return [composed] unless kind

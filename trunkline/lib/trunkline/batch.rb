@@ -12,18 +12,18 @@ require_relative "scheduler/request_reader"
 require_relative "verbs"
 
 module Trunkline
-  # Requests that run side by side, until none is left (see Client#batch). All are driven by the thread that runs the
-  # batch; requests may be added by any thread, and by the blocks that take answers.
+  # Requests that run concurrently until none is left (see Client#batch). The thread that calls #run drives all
+  # exchanges. Any thread, and the blocks that receive results, may add requests.
   class Batch
     include Redacted
     include Verbs
 
-    # @return [Array<Exception>] what blocks raised, without those that on_error took
+    # @return [Array<Exception>] errors raised by blocks, except those passed to on_error
     attr_reader :errors
-    # @return [Array<Object>] the requests without a result, as they were given, after an interrupt
+    # @return [Array<Object>] after an interrupt, the requests without a result, in the form the caller gave
     attr_reader :cancelled
 
-    # @api private Client#batch is the way in
+    # @api private Client#batch makes batches
     # @param builder [CallBuilder]
     # @param options [Scheduler::BatchOptions]
     def initialize(builder, options)
@@ -40,30 +40,33 @@ module Trunkline
     end
 
     # Adds a request. #get, #post and the other verbs do the same for their method.
-    # @param method [Symbol, String]
-    # @param url [String, URI]
-    # @param options [Hash, nil] of a call, as keywords
+    # @param method [Symbol, String] HTTP method
+    # @param url [String, URI] absolute URL, or one relative to the base URL
+    # @param options [Hash, nil] options of the call, as keywords
     # @yield [result] the Response, or the error that a single call would have raised
     # @return [nil]
-    # @raise [InvalidRequest] with the request's index
+    # @raise [InvalidRequest] for an invalid argument; the message names the index of the request
+    # @raise [ThreadError] in a signal handler while the batch runs
     def request(method, url = nil, options = nil, more = nil, &block)
       Arguments.refuse_third(more) if more
       push([method, url, options].freeze, block)
     end
 
-    # Adds a request whose response is yielded in parts. Redirects and challenges are parts, too.
+    # Adds a request whose response is yielded in parts. Redirects and authentication challenges are yielded too.
     #
     # @api private for facades
-    # @yield [part] the Response when its head has arrived, a String for each chunk of its body, nil at the end; or the
-    #   Error that ended it. The block ends the request by returning nil or false
+    # @yield [part] the Response when its head has arrived, a String for each chunk of its body, and nil at the end; or
+    #   the Error that ended the request. A block that returns nil or false cancels the request
     # @return [nil]
-    # @raise [InvalidRequest] with the request's index
+    # @raise [InvalidRequest] with the index of the request
     def stream(method, url, options, &block)
       push([method, url, options].freeze, block, streamed: true)
     end
 
-    # @param request [String, URI, Array, Hash, Request] anything that names a request (docs/batches.md)
+    # @param request [String, URI, Array, Hash, Request] a request in any of the forms in docs/batches.md
+    # @yield [result] see #request
     # @return [nil]
+    # @raise [InvalidRequest] for an invalid request, and for options as a second argument
     # @see #request
     def add(request, options = nil, &block)
       unless options.nil?
@@ -74,10 +77,11 @@ module Trunkline
     end
     alias << add
 
-    # Runs until every request is over.
+    # Runs until every request has ended.
     #
-    # @return [Array<Response, Error>] of the requests that had no block, in the order they were added
-    # @raise what a block raised, when there is no on_error
+    # @return [Array<Response, Error>] results of the requests without a block, in the order they were added
+    # @raise [Exception] the first error that a block raised, after all requests have ended; not with on_error
+    # @raise [ThreadError] when the batch is running already
     def run
       start
       run_until_idle
@@ -89,12 +93,13 @@ module Trunkline
       stop if @runner.equal?(Thread.current)
     end
 
-    # @return [Array<Response, Error, nil>] as #run; nil for those without a result yet
+    # @return [Array<Response, Error, nil>] the same results as #run; nil for requests without a result yet
     def results = @results.dup
 
     private
 
-    # Only the thread that runs the batch may use the Scheduler, and not while that waits: another fiber may add then.
+    # The Scheduler may be used only by the thread that runs the batch, and not while run_once waits: another fiber of
+    # that thread may add requests then.
     def push(item, block, streamed: false)
       BlockArity.check(block, 1, "the result") { "request #{@count}: the block" }
       pending = make(item, block, streamed)
@@ -109,7 +114,8 @@ module Trunkline
       nil
     end
 
-    # A handler may have interrupted the Scheduler at any step.
+    # A signal handler may have interrupted the Scheduler between any two steps, so it must not add requests to a
+    # running batch.
     def make(item, block, streamed)
       @lock.synchronize do |in_handler|
         raise ThreadError, "a signal handler cannot add to a batch that runs" if in_handler && @runner
@@ -176,7 +182,8 @@ module Trunkline
       @runner = nil
     end
 
-    # After an interrupt: each request that has no result is named, and has an error in its place.
+    # After an interrupt: adds each request without a result to #cancelled, and puts a Cancelled in its place in the
+    # results.
     def give_up
       left = @scheduler.close
       left << @inbox.pop until @inbox.empty?

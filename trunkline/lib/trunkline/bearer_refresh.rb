@@ -7,30 +7,30 @@ require_relative "policy/signal"
 require_relative "redacted"
 
 module Trunkline
-  # A bearer token (RFC 6750) that is fetched anew when a server refuses it: the value of auth:. Share one among all
-  # clients that use the token.
+  # A bearer token (RFC 6750) that is fetched anew when a server rejects it with 401: the value of auth:. Clients that
+  # use the same token should share one object.
   #
   #   tokens = Trunkline::BearerRefresh.new { |expired| login(expired) }
   #   client = Trunkline.new("https://api.test", timeout: 5, auth: tokens)
   #
-  # Calls that are answered 401 at once share one fetch, and are then sent again. A call that is refused with a token
-  # which was fetched in the place of a refused one, for it, has its 401.
+  # Concurrent calls that get a 401 share one fetch, and are then sent again. A call keeps its 401 when the rejected
+  # token was itself fetched as a replacement after that call had begun.
   class BearerRefresh
     include Redacted
 
-    # One fetch, in a thread of its own: the calls that wait for it neither hold up others nor take it down when they
-    # are given up.
+    # One fetch, in its own thread: calls that wait for it do not block other calls, and cancelling such a call does not
+    # cancel the fetch.
     #
     # @api private
     class Fetch
       include Redacted
 
-      # @return [Policy::Signal] its end
+      # @return [Policy::Signal] set when the fetch has ended
       attr_reader :done
-      # @return [Exception, nil] what the block raised; set at the end
+      # @return [Exception, nil] the exception of the block, set when the fetch has ended
       attr_reader :error
 
-      # @yield in the thread
+      # @yield fetches the token, in the new thread
       def initialize(owner, &block)
         @done = Policy::Signal.new
         @thread = Thread.new do
@@ -40,7 +40,7 @@ module Trunkline
         end
       end
 
-      # @return [Boolean] false in a forked child, where the thread is not
+      # @return [Boolean] false when the fetch has ended, and in a forked child, which does not have the thread
       def running? = @thread.alive? && !@done.set?
 
       private
@@ -56,26 +56,26 @@ module Trunkline
       end
     end
 
-    # @param token [String, nil] the first; nil to have the first call fetch it
-    # @yield [expired] in a thread of its own, never twice at a time; a call that it makes itself with this object is
-    #   sent without a token
-    # @yieldparam expired [String, nil] the token that was refused; nil: there is none yet
-    # @yieldreturn [String, nil] the new one; nil: there is none, and requests go out without
-    # @raise [InvalidRequest]
+    # @param token [String, nil] the first token; nil: the first call fetches it
+    # @yield [expired] fetches a token in a separate thread, never in two threads at once. Requests that the block
+    #   itself sends with this object as auth: carry no token
+    # @yieldparam expired [String, nil] the rejected token; nil when there is no token yet
+    # @yieldreturn [String, nil] the new token; nil for none: requests are then sent without a token
+    # @raise [InvalidRequest] without a block, or for an invalid token
     def initialize(token = nil, &fetch)
       raise InvalidRequest, "BearerRefresh: needs a block, which fetches a token" unless fetch
 
       @token = Options.check(:bearer, token)
       @fetch = fetch
       @fetching = nil
-      @fetched_at = nil # monotonic seconds, of one that took the place of a refused one
+      @fetched_at = nil # monotonic seconds when a token replaced a rejected one
       @lock = Lock.new
     end
 
     # @param _request [Request]
     # @param call [Policy::Call]
-    # @return [Hash, nil]
-    # @raise [Exception] what the block raises
+    # @return [Hash, nil] the Authorization field; nil without a token
+    # @raise [Exception] any exception of the block
     # @api private
     def sign(_request, call)
       return if own_call?
@@ -84,17 +84,17 @@ module Trunkline
       { "Authorization" => "Bearer #{token}" } if token
     end
 
-    # @param response [Response] a 401
+    # @param response [Response] with status 401
     # @param call [Policy::Call]
-    # @return [Boolean]
-    # @raise [Exception] what the block raises
+    # @return [Boolean] whether to send the request again
+    # @raise [Exception] any exception of the block
     # @api private
     def retry?(response, call)
       return false if own_call?
 
       token, fetched_at = @lock.synchronize { [@token, @fetched_at] }
       refused = token && response.request.headers["Authorization"] == "Bearer #{token}"
-      return !token.nil? unless refused # another call has fetched one meanwhile
+      return !token.nil? unless refused # another call has fetched a new token meanwhile
       return false if fetched_at && fetched_at > call.began
 
       following = fetched(token, call)
@@ -103,10 +103,10 @@ module Trunkline
 
     private
 
-    # @return [Boolean] whether it is the block that calls
+    # @return [Boolean] whether this call was made by the block itself
     def own_call? = Thread.current.thread_variable_get(:trunkline_fetching).equal?(self)
 
-    # @return [String, nil] the token after one fetch
+    # @return [String, nil] the token after the fetch
     def fetched(expired, call)
       fetching = join(expired) or return @token
       call.wait(fetching.done) || raise(call.exceeded)
@@ -115,7 +115,7 @@ module Trunkline
       @token
     end
 
-    # @return [Fetch, nil] nil: another call has fetched one meanwhile
+    # @return [Fetch, nil] nil when another call has fetched a new token meanwhile
     def join(expired)
       @lock.synchronize do
         next if @token != expired
@@ -132,7 +132,7 @@ module Trunkline
       token = Options.check(:bearer, token)
       @lock.synchronize do
         @token = token
-        @fetched_at = Engine.now if expired # the first one may be one that was kept, and be refused
+        @fetched_at = Engine.now if expired # a first token may be an old one that the caller had stored
       end
     end
   end

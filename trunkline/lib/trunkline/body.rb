@@ -5,15 +5,15 @@ require_relative "interrupts"
 require_relative "redacted"
 
 module Trunkline
-  # A request's body on its way out: pulled chunk by chunk, so that no more of it is in memory than one chunk.
-  # Each kind answers to
+  # The body of a request, read chunk by chunk while it is sent, so that only one chunk is in memory. Each kind of body
+  # has these methods:
   #
-  #   length       bytes in all; nil when unknown, and the body goes out chunked
+  #   length       total bytes; nil when unknown: HTTP/1.1 then sends the body chunked
   #   next_chunk   the next String, never empty; nil at the end
-  #   rewindable?  whether it can be sent again
-  #   rewind       back to where it began
+  #   rewindable?  whether the body can be sent again
+  #   rewind       moves back to the start position
   #
-  # One Body serves one call at a time: it has a position.
+  # A Body has a position, so it serves one call at a time.
   #
   # @api private
   module Body
@@ -22,7 +22,7 @@ module Trunkline
 
     # @param source [String, IO, Pathname, Enumerable, #call]
     # @return [Text, Stream, PathOnly, List, Enumeration, Callable]
-    # @raise [InvalidRequest]
+    # @raise [InvalidRequest] for any other object, and for an IO or file that cannot be read
     def self.of(source)
       case source
       when String then Text.new(source)
@@ -37,9 +37,10 @@ module Trunkline
       end
     end
 
-    # As of, for what a caller gives. An IO of which nothing is left was written or read before, and not rewound.
+    # Like .of, for the body that a caller gave. An IO at its end raises, because it was probably written or read before
+    # and not rewound.
     #
-    # @param option [String] that it was given as
+    # @param option [String] name of the option that the body was given as
     # @raise [InvalidRequest]
     def self.given(source, option)
       body = of(source)
@@ -49,9 +50,9 @@ module Trunkline
                             "it, or give a Pathname"
     end
 
-    # A Tempfile that was closed is still there by its path, until it is unlinked.
+    # A closed Tempfile can be opened by its path until it is unlinked.
     #
-    # @return [Boolean]
+    # @return [Boolean] whether source must be opened by its path
     def self.path_only?(source)
       return false unless source.respond_to?(:to_path)
 
@@ -59,14 +60,15 @@ module Trunkline
     end
     private_class_method :path_only?
 
-    # @return [String] the chunk, checked
+    # @return [String] chunk
+    # @raise [InvalidRequest] when chunk is not a String
     def self.chunk(chunk)
       return chunk if chunk.is_a?(String)
 
       raise InvalidRequest.of("body", chunk, "made of Strings alone")
     end
 
-    # A String: what most bodies are. The engine takes the String itself.
+    # A String, the most common kind of body. The engine is given the String, not this object.
     class Text
       include Redacted
 
@@ -93,7 +95,7 @@ module Trunkline
       end
     end
 
-    # Anything with read(bytes): a File, a StringIO, a pipe, an upload. It is sent from where it stands; it is not
+    # An object with read(bytes): a File, a StringIO, a pipe, an upload. It is sent from its current position and is not
     # closed.
     class Stream
       include Redacted
@@ -123,12 +125,13 @@ module Trunkline
         chunk
       end
 
-      # @return [Boolean] whether all bytes of a known length were read, so that nobody asks for more
+      # @return [Boolean] whether all bytes of a known length have been read, so that next_chunk need not be called
+      #   again
       def spent?
         @left == 0 # rubocop:disable Style/NumericPredicate -- or nil
       end
 
-      # @return [Boolean] whether it has bytes, all of which are before the place where it stands
+      # @return [Boolean] whether the IO is at its end without being empty
       def at_end? = @length == 0 && @start.positive? # rubocop:disable Style/NumericPredicate -- or nil
 
       def rewindable? = !@start.nil? && @io.respond_to?(:seek)
@@ -140,21 +143,21 @@ module Trunkline
 
       private
 
-      # The engine is done with a chunk when it asks for the next, so a Ruby IO can read into one buffer.
+      # The engine has used a chunk before it asks for the next one, so a Ruby IO can read into one reused buffer.
       def pull(bytes)
         return arrived(bytes) if @start.nil? && @io.respond_to?(:readpartial)
 
         @buffer ? @io.read(bytes, @buffer) : @io.read(bytes)
       end
 
-      # A pipe or socket is not read ahead: each part is sent when it arrives.
+      # A pipe or socket is read with readpartial, so that each part is sent as soon as it arrives.
       def arrived(bytes)
         @buffer ? @io.readpartial(bytes, @buffer) : @io.readpartial(bytes)
       rescue EOFError
         nil
       end
 
-      # A device has a position, and says that its size is 0.
+      # A device file has a position, but reports a size of 0.
       def sized? = @io.respond_to?(:size) && (!@io.is_a?(File) || @io.stat.file?)
 
       def position
@@ -164,7 +167,7 @@ module Trunkline
       end
     end
 
-    # A file known by its path: opened when its turn comes, closed at its end, or by release when it is left early.
+    # A file given by its path: opened for the first chunk, closed at its end, or by release when sending ends early.
     class PathOnly
       include Redacted
 
@@ -172,7 +175,7 @@ module Trunkline
 
       def initialize(source)
         @path = source.to_path
-        unless @path && File.file?(@path) && File.readable?(@path) # a Tempfile that is unlinked has none
+        unless @path && File.file?(@path) && File.readable?(@path) # an unlinked Tempfile has no path
           raise InvalidRequest.of("body", source, "a readable file")
         end
 
@@ -231,7 +234,7 @@ module Trunkline
       end
     end
 
-    # Any other object with each. An Enumerator takes one chunk at a time; it is not started again.
+    # Any other object with each, read by an Enumerator, one chunk at a time. It cannot be rewound.
     class Enumeration
       include Redacted
 
@@ -252,7 +255,7 @@ module Trunkline
       def rewindable? = false
     end
 
-    # Called for each chunk, until it returns nil.
+    # A callable, called for each chunk until it returns nil.
     class Callable
       include Redacted
 

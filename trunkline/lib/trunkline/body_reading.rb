@@ -3,21 +3,23 @@
 require_relative "redacted"
 
 module Trunkline
-  # How a Response's body is read: chunk by chunk, or as an IO is, so that IO.copy_stream and CSV.new take the Response.
-  # Of a streamed answer (stream: true) each part comes as it is asked for; of any other, the body is one chunk, and
-  # Response#body stays whole.
+  # Reads the body of a Response: chunk by chunk, or with the methods of an IO, so that IO.copy_stream and CSV.new
+  # accept a Response. A streamed response (stream: true) is read from the connection when a method asks for more. The
+  # body of any other response is one chunk, and reading it does not change Response#body.
   #
-  # Chunks and lines have the encoding of the Response's charset, and a character is never divided between them; a body
-  # that ends within a character ends with what there is of it. They are BINARY when no charset is known, or one in
-  # which a character depends on what came before it (ISO-2022-JP, UTF-7, UTF-16 without LE or BE). JSON, its streams
-  # of lines and text/event-stream are UTF-8 when they name no charset.
+  # Chunks and lines have the encoding of the response's charset and end at a character boundary; only the end of the
+  # body may be an incomplete character. They are BINARY when the charset is unknown, or when it is one whose characters
+  # depend on preceding bytes (ISO-2022-JP, UTF-7, UTF-16 without LE or BE). JSON, streams of JSON lines and
+  # text/event-stream without a charset are UTF-8.
   #
-  # All raise what a call raises when the body breaks off or a limit of time is reached, and Cancelled after #close.
+  # All methods raise the errors of a call when the body is cut short or a timeout is reached, and Cancelled after
+  # #close.
   module BodyReading
-    # When the block is left early, the connection is closed: the rest of the body is on it.
+    # Yields the body chunk by chunk. When the block is left early, the response is closed: with HTTP/1.1 its
+    # connection, which still carries the rest of the body; with HTTP/2 its stream.
     #
     # @yield [chunk] a String, decoded, never empty
-    # @return [self, Enumerator]
+    # @return [self, Enumerator] an Enumerator without a block
     def each
       return enum_for(:each) unless block_given?
 
@@ -32,20 +34,20 @@ module Trunkline
       end
     end
 
-    # Without a length, the next chunk; with one, as IO#read.
+    # Without a length, returns the next chunk; with a length, works like IO#read.
     #
     # @overload read
     #   @return [String, nil] the next chunk, as #each yields it; nil at the end
     # @overload read(buffer)
-    #   A reader that is done with a chunk when it asks for the next spares the collector all of them.
-    #   @param buffer [String]
-    #   @return [String, nil] buffer, with the bytes of the next chunk; nil at the end
+    #   Reads into buffer, so that a loop allocates no String per chunk.
+    #   @param buffer [String] replaced by the bytes of the next chunk
+    #   @return [String, nil] buffer; nil at the end
     # @overload read(length, buffer = nil)
-    #   @param length [Integer] bytes, fewer at the end alone
-    #   @param buffer [String, nil] to read into; "" at the end
+    #   @param length [Integer] number of bytes; only the end of the body returns fewer
+    #   @param buffer [String, nil] replaced by the bytes; empty at the end
     #   @return [String, nil] BINARY; nil at the end, unless length is 0
     #   @raise [ArgumentError] for a negative length
-    # @raise [TypeError] for anything else
+    # @raise [TypeError] when the first argument is neither an Integer nor a String
     def read(length = nil, buffer = nil)
       return read_bytes(length, buffer) if length.is_a?(Integer)
       return next_text unless length || buffer
@@ -58,12 +60,13 @@ module Trunkline
       next_bytes(given)
     end
 
-    # As IO#readpartial.
+    # Like IO#readpartial.
     #
-    # @param most [Integer] bytes
-    # @param buffer [String, nil] to read into
-    # @return [String] BINARY: what is there, or the next that comes
+    # @param most [Integer] maximum number of bytes
+    # @param buffer [String, nil] replaced by the bytes read
+    # @return [String] BINARY: the bytes that are available, or the next ones that arrive
     # @raise [EOFError] at the end
+    # @raise [ArgumentError] for a negative number
     def readpartial(most, buffer = nil)
       check_length(most)
       return into(buffer, "") if most.zero?
@@ -72,13 +75,13 @@ module Trunkline
       into(buffer, bytes ? take(bytes, most) : "").tap { raise EOFError, "end of file reached" unless bytes }
     end
 
-    # As IO#gets, without its paragraphs: a separator of "" is refused.
+    # Like IO#gets, but without paragraph mode: an empty separator raises.
     #
-    # @param separator [String, nil] where a line ends; nil: at the end of the body
-    # @param limit [Integer, nil] bytes of the longest line, which ends behind a whole character
-    # @param chomp [Boolean] whether to leave the separator out
+    # @param separator [String, nil] the end of a line; nil: the whole rest of the body is one line
+    # @param limit [Integer, nil] maximum bytes of a line; the line may exceed it to complete its last character
+    # @param chomp [Boolean] whether to remove the separator
     # @return [String, nil] the next line; nil at the end
-    # @raise [ArgumentError]
+    # @raise [ArgumentError] for an empty separator or a negative limit
     def gets(separator = "\n", limit = nil, chomp: false)
       return gets("\n", separator, chomp: chomp) if separator.is_a?(Integer)
       raise ArgumentError, "an empty separator: paragraphs cannot be read" if separator == ""
@@ -87,14 +90,14 @@ module Trunkline
       held_line(separator, limit, chomp) || line_of_chunks(separator&.b, limit, chomp)
     end
 
-    # Leaves what follows to be read, when the block is left early.
+    # Yields each line. When the block is left early, the rest of the body can still be read.
     #
-    # @param limit [Integer, nil] the same as most
+    # @param limit [Integer, nil] maximum bytes of a line (see #gets); the same as most
     # @yield [line] see #gets
-    # @return [self, Enumerator]
-    # @raise [ArgumentError]
+    # @return [self, Enumerator] an Enumerator without a block
+    # @raise [ArgumentError] for an empty separator, or for a limit that is negative or 0
     def each_line(separator = "\n", most = nil, chomp: false, limit: most, &block)
-      unless block # JRuby's lazy enumerators hand keywords of enum_for on as a Hash
+      unless block # JRuby's lazy enumerators pass the keywords of enum_for as a Hash
         return Enumerator.new { |out| each_line(separator, most, chomp: chomp, limit: limit) { |line| out << line } }
       end
       return each_line("\n", separator, chomp: chomp, &block) if separator.is_a?(Integer)
@@ -109,26 +112,26 @@ module Trunkline
       end
     end
 
-    # Waits for the next chunk, or for the end.
-    # @return [Boolean] whether all has been read
+    # Waits for the next chunk, or for the end of the body.
+    # @return [Boolean] whether the whole body has been read
     def eof?
       hold(next_bytes)
       !_held?
     end
     alias eof eof?
 
-    # @return [Encoding] of chunks and lines
+    # @return [Encoding] the encoding of chunks and lines
     def external_encoding
       _whole_characters(probe = "".b)
       probe.encoding
     end
 
-    # @return [nil] nothing is converted
+    # @return [nil] no encoding is converted
     def internal_encoding = nil
 
     # @api private
-    # @param buffer [String, nil] to read into
-    # @return [String, nil] the next chunk, whose end may divide a character
+    # @param buffer [String, nil] replaced by the chunk
+    # @return [String, nil] the next chunk, which may end within a character
     def next_bytes(buffer = nil)
       if (held = _take_held)
         return buffer ? into(buffer, held) : held
@@ -142,7 +145,7 @@ module Trunkline
 
     private
 
-    # What was read too much comes first in the next read.
+    # Puts back bytes that were read too far; the next read returns them first.
     def hold(bytes)
       _hold(bytes) unless bytes.nil? || bytes.empty?
     end
@@ -172,7 +175,7 @@ module Trunkline
       ended ? nil : bytes
     end
 
-    # @return [String] BINARY: the first bytes; the others are held
+    # @return [String] the first bytes, BINARY; the rest is put back
     def take(bytes, most)
       bytes = bytes.b unless bytes.encoding == Encoding::BINARY
       return bytes if bytes.bytesize <= most
@@ -185,7 +188,7 @@ module Trunkline
       buffer ? buffer.replace(bytes).force_encoding(Encoding::BINARY) : bytes.b
     end
 
-    # A line of which all is here costs little.
+    # Fast path for a line that is already complete in the bytes read.
     def held_line(separator, limit, chomp) = separator == "\n" ? _held_line(limit, chomp) : nil
 
     # @param separator [String, nil] BINARY
@@ -200,7 +203,7 @@ module Trunkline
       line
     end
 
-    # @return [String, nil] BINARY, up to and with the separator
+    # @return [String, nil] BINARY, the separator included
     def next_line(separator, limit)
       text = next_bytes&.b or return
       from = 0
@@ -220,7 +223,7 @@ module Trunkline
       limit if text.bytesize >= limit
     end
 
-    # As IO#gets: a limit may be exceeded by the rest of a character.
+    # As IO#gets does, exceeds the limit to complete the last character.
     def complete_character(line)
       while _whole_characters(line) < line.bytesize && (byte = read_bytes(1, nil))
         line.force_encoding(Encoding::BINARY) << byte

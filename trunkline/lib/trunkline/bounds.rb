@@ -17,11 +17,11 @@ require_relative "scheduler/batch_options"
 require_relative "websocket"
 
 module Trunkline
-  # Every limit that holds for a client, by its name in docs/limits.md: a test compares the two.
+  # All limits that apply to a client, named as in docs/limits.md; a test compares the two.
   #
   # @api private
   module Bounds
-    # Those that no option changes. max_in_flight is an option of a batch; this is its default.
+    # Limits that no option of a client changes. max_in_flight is the default of the option of a batch.
     FIXED = Engine::BOUNDS.merge(
       max_in_flight: Scheduler::BatchOptions::MAX_IN_FLIGHT, origins: Scheduler::Origins::MOST,
       held_back: Scheduler::LOOK_AHEAD, origins_remembered: Limiter::Memory::MOST,
@@ -36,7 +36,7 @@ module Trunkline
 
     # @param options [Options]
     # @param family [Family]
-    # @return [Hash{Symbol => Numeric, Hash, nil}] nil: there is none
+    # @return [Hash{Symbol => Numeric, Hash, nil}] nil: no limit
     def self.of(options, family)
       own = Options::LIMITS.to_h { |name| [name, options.public_send(name)] }
       own.merge(FIXED, Engine.process_stats.slice(*Options::OF_PROCESS),

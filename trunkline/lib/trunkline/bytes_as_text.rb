@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # The value of a field may have any bytes beyond ASCII (RFC 9110 5.5), and JSON has text alone: in JSON, each byte is
-  # the character of that number.
+  # Stores bytes in JSON. A field value may contain any bytes beyond ASCII (RFC 9110 5.5), but JSON holds only text, so
+  # each byte becomes the character with that code point.
   #
   # @api private
   module BytesAsText
@@ -15,9 +15,9 @@ module Trunkline
     # @return [String] in UTF-8
     def text(bytes) = bytes.dup.force_encoding(LATIN).encode(Encoding::UTF_8)
 
-    # @param text [String] what #text has made
+    # @param text [String] made by #text
     # @return [String] the bytes
-    # @raise [EncodingError] for another text
+    # @raise [EncodingError] when text has a character above U+00FF
     def bytes(text) = text.encode(LATIN).b
   end
 end

@@ -4,9 +4,9 @@ require_relative "cache/memory"
 require_relative "cache/status"
 
 module Trunkline
-  # What callers see of the option cache: (docs/cache.md): where answers are kept, and what is told of them.
+  # The public classes of the option cache: (docs/cache.md): a store, and the cache status of a response.
   module Cache
-    # Of the largest answer that is kept, unless max_entry_bytes: says otherwise.
+    # Maximum bytes of a stored response, unless max_entry_bytes: is set.
     MAX_ENTRY_BYTES = 8 * 1024 * 1024
   end
 end

@@ -9,27 +9,27 @@ require_relative "request_builder"
 require_relative "surroundings"
 
 module Trunkline
-  # Makes the Request and the CallPolicy of a method, a URL and options. A client gives it to its batches and futures,
-  # which need nothing else of the client.
+  # Makes the Request and the CallPolicy of a call from a method, a URL and options. Batches and futures of a client
+  # need only its CallBuilder.
   #
   # @api private
   class CallBuilder
     include Redacted
 
-    # @return [Family] whose pool the calls use
+    # @return [Family] the family whose pool the calls use
     attr_reader :family
-    # @return [CallPolicy, nil] of a call without options of its own
+    # @return [CallPolicy, nil] for calls without their own options; nil when the first response is the result
     attr_reader :policy
 
     # @return [RequestBuilder]
     attr_reader :requests
 
     # @param requests [RequestBuilder]
-    # @param options [Options] the client's
-    # @param base [URL, nil]
+    # @param options [Options] options of the client
+    # @param base [URL, nil] base URL of the client
     # @param family [Family]
-    # @yield [options] that hold for more than a call, such as timeout:
-    # @yieldreturn [CallBuilder] of a client with them
+    # @yield [options] options that only a client can have, such as timeout:, when a call gives some
+    # @yieldreturn [CallBuilder] the builder of a client with these options
     def initialize(requests, options, base, family, &variant)
       @requests = requests
       @options = options
@@ -40,12 +40,12 @@ module Trunkline
       @policy = policy_of(options.follow)
     end
 
-    # Fills in request and policy.
+    # Sets request and policy of a pending request.
     #
     # @param pending [Scheduler::PendingRequest]
     # @param method [String, Symbol]
-    # @param url [String, URI, URL, nil]
-    # @param options [Hash, nil] of the call
+    # @param url [String, URI, URL, nil] nil: the base URL
+    # @param options [Hash, nil] options of the call
     # @return [Scheduler::PendingRequest] pending
     # @raise [InvalidRequest]
     # @raise [MissingTimeout]
@@ -59,7 +59,7 @@ module Trunkline
       pending
     end
 
-    # Has a call take with it what surrounds it in the thread that asks for it.
+    # Attaches the Surroundings (deadline and probe notes) of the current thread to a call.
     #
     # @param pending [Scheduler::PendingRequest] complete
     # @return [void]
@@ -69,20 +69,20 @@ module Trunkline
       pending.policy ||= plain
     end
 
-    # @return [CallPolicy] of a call that is one exchange, and has surroundings
+    # @return [CallPolicy] for a call that needs no policy, but has Surroundings
     def plain = @plain ||= call_policy
 
     # @param request [Request]
-    # @param values [AttemptValues, nil] of the call
-    # @return [CallPolicy, nil] nil: the first response is the call's result
+    # @param values [AttemptValues, nil] callable values of the call
+    # @return [CallPolicy, nil] nil when the first response is the result of the call
     def policy_for(request, values = nil)
       request.follow == @options.follow && values.nil? ? @policy : policy_of(request.follow, values)
     end
 
     protected
 
-    # @param options [Hash] of this call alone
-    # @param values [AttemptValues, nil] of this call
+    # @param options [Hash] options of this call alone
+    # @param values [AttemptValues, nil] callable values of this call
     def prepare_own(pending, method, url, options, values = nil)
       pending.request = @requests.build(method, url, options, !pending.streamed.nil?)
       pending.policy = policy_for(pending.request, values)

@@ -8,23 +8,22 @@ require_relative "redacted"
 require_relative "redaction"
 
 module Trunkline
-  # The probe of a client with logger:, log: or curl:. It tells each call when it has ended, in one message: a line,
-  # then with log: :headers and :bodies the last request and its answer, then with curl: the request as a command.
-  # Frozen.
+  # The probe of a client with logger:, log: or curl:. Logs each call when it has ended, as one message: a line; with
+  # log: :headers or :bodies the last request and its response; with curl: the request as a curl command. Frozen.
   #
   # @api private
   class CallLog
     include Redacted
 
-    # What log: may be; each tells what the ones before it do.
+    # Values of log:; each level includes those before it.
     LEVELS = %i[line headers bodies].freeze
-    # Bytes of a body that are shown.
+    # Maximum bytes of a body in the log.
     BODY = 4096
     CONTROL = /[^[:print:]\t]/
     private_constant :CONTROL
 
     # @param logger [#info, #warn, nil] nil: Trunkline.logger
-    # @param level [Symbol] of LEVELS
+    # @param level [Symbol] one of LEVELS
     # @param curl [Boolean]
     def initialize(logger, level, curl)
       @logger = logger
@@ -74,7 +73,7 @@ module Trunkline
       marked("<", lines)
     end
 
-    # What a terminal would obey is escaped.
+    # Escapes control characters, which a terminal would interpret.
     def marked(mark, lines)
       lines.map { |line| "#{mark} #{line.gsub(CONTROL) { |character| character.dump[1..-2] }}".rstrip }
     end
@@ -83,7 +82,7 @@ module Trunkline
       redaction.fields(headers).map { |name, value| "#{name}: #{text(value)}" }
     end
 
-    # @param body [String, nil] nil: it is streamed
+    # @param body [String, nil] nil for a streamed body
     # @return [Array<String>]
     def body(body, type, redaction)
       return ["[a streamed body]"] if body.nil?

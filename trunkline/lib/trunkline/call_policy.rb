@@ -8,8 +8,8 @@ require_relative "proxy"
 require_relative "redacted"
 
 module Trunkline
-  # The rules of a call beyond one exchange: the chain of its policies, the total timeout, a proxy's 407, and raise:.
-  # All calls of a client with the same follow: share one. A call whose first answer is its result has none. Frozen.
+  # The rules for a call beyond a single exchange: its chain of policies, the total timeout, a proxy's 407, and raise:.
+  # All calls of a client with the same follow: share one. A call whose first response is its result has none. Frozen.
   #
   # @api private
   class CallPolicy
@@ -19,19 +19,20 @@ module Trunkline
     attr_reader :requests
     # @return [Policy::Chain]
     attr_reader :chain
-    # @return [Array<Object>] the client's probes
+    # @return [Array<Object>] probes of the client
     attr_reader :probes
-    # @return [Policy::Rate, nil] what holds requests back before they start (see Scheduler)
+    # @return [Policy::Rate, nil] delays requests before they start (see Scheduler)
     attr_reader :rate
 
     # @param requests [RequestBuilder]
     # @param chain [Policy::Chain]
     # @param total [Float, nil] seconds for all exchanges of a call together
-    # @param raises [Boolean] whether a final answer of 4xx or 5xx is an error
-    # @param deprecations [Deprecations, nil] who looks at each result
-    # @param proxy_answers [Boolean] whether a proxy's 407 is an answer like others
-    # @param probes [Array<Object>] the client's own (see Instrument)
-    # @param background [#call, nil] given a request, a CallPolicy, and a block for the result
+    # @param raises [Boolean] whether a final response with status 4xx or 5xx is an error
+    # @param deprecations [Deprecations, nil] checks each result
+    # @param proxy_answers [Boolean] whether a proxy's 407 is an ordinary response, and not an error
+    # @param probes [Array<Object>] probes of the client (see Instrument)
+    # @param background [#call, nil] sends a request in the background; takes a request, a CallPolicy, and a block that
+    #   gets the result
     def initialize(requests, chain: Policy::Chain.new([]), total: nil, raises: false, deprecations: nil,
                    proxy_answers: false, probes: [].freeze,
                    background: nil)
@@ -48,20 +49,20 @@ module Trunkline
       freeze
     end
 
-    # @return [Boolean] whether a call may be more than one exchange, or a request is not sent as it was composed,
-    #   or probes watch it
+    # @return [Boolean] whether a call may take more than one exchange, or a policy may change its request, or probes
+    #   watch it
     def repeats? = !@chain.empty? || !@probes.empty?
 
-    # @return [Boolean] whether the first exchange is as without policies, and only a redirect makes others follow
+    # @return [Boolean] whether the first exchange needs no policies, and only a redirect leads to further ones
     def only_follows? = @only_follows
 
     # @param now [Float] monotonic seconds, when the call begins
-    # @return [Float, nil] when it must be over
+    # @return [Float, nil] the deadline of the call in monotonic seconds; nil without a total timeout
     def deadline(now)
       @total && (now + @total)
     end
 
-    # Takes a request through the chain.
+    # Runs a request through the chain.
     #
     # @param request [Request]
     # @param driver [Policy::ThreadDriver, Scheduler::Flow]
@@ -76,10 +77,10 @@ module Trunkline
       raise call.of_whole_call(error)
     end
 
-    # RFC 9110 15.5.8: a proxy that wants credentials answers itself, and its server has not been asked.
+    # A 407 is the response of the proxy itself; the request has not reached the server (RFC 9110 15.5.8).
     #
     # @param response [Response]
-    # @return [Response, Error] an Error for a proxy's 407
+    # @return [Response, Error] an Error for a 407 of a proxy
     def checked(response)
       return response if response.status != 407 || @proxy_answers
 
@@ -87,9 +88,9 @@ module Trunkline
       proxy ? Proxy.refused(proxy, response) : response
     end
 
-    # @param response [Response, nil] the last of the call
-    # @return [Response, Exception, nil] what the call results in: the Response; with raise:, a StatusError; what a
-    #   handler of deprecations: raises
+    # @param response [Response, nil] the last response of the call
+    # @return [Response, Exception, nil] the result of the call: the Response; a StatusError with raise:; or the
+    #   exception of a deprecations: handler
     def result(response)
       @deprecations&.look_at(response) if response
       @raises && response && response.status >= 400 ? response._status_error : response
@@ -97,7 +98,7 @@ module Trunkline
       Interrupts.ended_by?(error) ? raise : error
     end
 
-    # Runs the policies behind one of the chain for a request, in the background.
+    # Sends a request in the background through the policies that follow the given one in the chain.
     #
     # @param policy [#call]
     # @param request [Request]

@@ -5,12 +5,14 @@ require_relative "interrupts"
 require_relative "sentence"
 
 module Trunkline
-  # A request among many was given up: by Future#cancel, by an interrupt of its batch, or by its client's close. The
-  # server may have seen it when it was in flight.
+  # A request was cancelled before it had a result: by Future#cancel, by an interrupt of its batch, or by closing its
+  # client. Also raised by reading a body after Response#close. The server may have received a request that was in
+  # flight.
   class Cancelled < Error
     class << self
       # @api private
       # @param pending [Scheduler::PendingRequest]
+      # @param why [String] completes the sentence that begins with the request
       # @return [Cancelled]
       def of(pending, why = "was cancelled")
         what = "#{Sentence.call(pending.request)} #{why}"
@@ -21,12 +23,12 @@ module Trunkline
         new("#{what} in flight; the server may have it", request: pending.request, sent: sent, elapsed: elapsed)
       end
 
-      # Calls on_cancel with each request, also when it raises for another one.
+      # Calls on_cancel with each request, even when it raises for one of them.
       #
       # @api private
-      # @param requests [Array<Object>] as the caller gave them
+      # @param requests [Array<Object>] in the form that the caller gave
       # @param on_cancel [#call, nil]
-      # @raise the first error of on_cancel, when all have been told
+      # @raise [StandardError] the first error of on_cancel, after it was called with all requests
       def tell(requests, on_cancel)
         return if on_cancel.nil?
 

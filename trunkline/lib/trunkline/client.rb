@@ -23,29 +23,29 @@ require_relative "surroundings"
 require_relative "url"
 
 module Trunkline
-  # Makes calls. Safe to share between threads and across fork; make one and keep it.
+  # Sends HTTP requests. A client can be shared between threads and used after a fork; make one and keep it.
   #
-  # Every verb takes a URL (or, with a base URL, a path below it) and options as keywords; Trunkline.new lists them.
-  # Of a call alone are body: (String, IO, Pathname, Enumerable or callable; streamed), json:, form:, multipart: and
-  # stream:. With a block, the body is yielded chunk by chunk as it comes (see Response#each), whatever the status
-  # unless raise: true, and the Response's own body is ""; a block of two parameters gets the Response with each chunk.
-  # Leaving the block early closes the connection.
+  # Every verb takes a URL (with a base URL, also a relative one) and options as keywords; Trunkline.new lists them.
+  # Only calls, not clients, take body: (String, IO, Pathname, Enumerable or callable; streamed), json:, form:,
+  # multipart: and stream:. With a block, the body is yielded chunk by chunk as it arrives (see Response#each), for
+  # every status unless raise: true, and Response#body is "". A block with two parameters gets each chunk and the
+  # Response. When the block is left early, the connection is closed.
   #
-  # A verb raises InvalidRequest or MissingTimeout before anything is sent, ClosedError after #close, and otherwise
-  # what its request met: a ConnectionError, TimeoutError, ProtocolError, BodyError or RedirectError. A status of 4xx
-  # or 5xx raises nothing, unless raise: true (see Response#raise_for_status!).
+  # A verb raises InvalidRequest or MissingTimeout before anything is sent, ClosedError after #close, and otherwise the
+  # error that the request failed with: a ConnectionError, TimeoutError, ProtocolError, BodyError or RedirectError. A
+  # status of 4xx or 5xx raises only with raise: true (see Response#raise_for_status!).
   class Client
     include Redacted
     include Streams
 
-    # A client is made once for each set of lasting options that calls give.
+    # Calls with options that only a client can have use a derived client. At most this many are cached.
     KNOWN_VARIANTS = 32
 
-    # @api private Trunkline.new is the way in
-    # @param base [URL, nil]
+    # @api private Trunkline.new makes clients
+    # @param base [URL, nil] base URL, without userinfo
     # @param options [Options]
     # @param family [Family]
-    # @raise [InvalidRequest]
+    # @raise [InvalidRequest] without a family, as in Client.new, and for invalid options
     def initialize(base = nil, options = nil, family = nil, **)
       raise InvalidRequest, 'a client is made by Trunkline.new("https://api.test", timeout: 5)' unless family
 
@@ -60,70 +60,81 @@ module Trunkline
       @final = @builder.policy.nil?
     end
 
-    # In all verbs the options are one positional Hash, which takes keywords just as well: with **options, Ruby 3.1
-    # would make a Hash for every call that gives none. A third one, which there is with other clients, is refused.
+    # All verbs take their options as one positional Hash, which also receives keywords: with **options, Ruby 3.1 would
+    # allocate a Hash for every call without options. A third argument, which the verbs of other HTTP clients take,
+    # raises InvalidRequest.
 
-    # Transfers a representation (RFC 9110 9.3.1).
-    # @param url [String, URI, URL, nil] nil is the base URL
-    # @param options [Hash, nil] as keywords
-    # @yield [chunk, response] the body, as it comes; a block of one parameter gets the chunk alone
+    # Sends a GET request: transfers a representation of the resource (RFC 9110 9.3.1).
+    # @param url [String, URI, URL, nil] absolute, or relative to the base URL; nil is the base URL
+    # @param options [Hash, nil] options of the call, as keywords (docs/options.md)
+    # @yield [chunk, response] each chunk of the body as it arrives; a block with one parameter gets only the chunk
     # @return [Response]
+    # @raise [InvalidRequest] for an invalid argument
+    # @raise [MissingTimeout] when no timeout is set
+    # @raise [Error] when the call fails; a subclass says how
     def get(url = nil, options = nil, more = nil, &block)
       call("GET", url, options, more, block)
     end
 
-    # As GET, without the body (RFC 9110 9.3.2).
+    # Sends a HEAD request: like GET, without the body (RFC 9110 9.3.2).
     # @return (see #get)
     def head(url = nil, options = nil, more = nil, &block)
       call("HEAD", url, options, more, block)
     end
 
-    # Has the content processed (RFC 9110 9.3.3).
+    # Sends a POST request: the resource processes the content (RFC 9110 9.3.3).
     # @return (see #get)
     def post(url = nil, options = nil, more = nil, &block)
       call("POST", url, options, more, block)
     end
 
-    # Puts the content in the place of what is there (RFC 9110 9.3.4).
+    # Sends a PUT request: the content replaces the resource (RFC 9110 9.3.4).
     # @return (see #get)
     def put(url = nil, options = nil, more = nil, &block)
       call("PUT", url, options, more, block)
     end
 
-    # Changes what is there (RFC 5789).
+    # Sends a PATCH request: the content describes changes to the resource (RFC 5789).
     # @return (see #get)
     def patch(url = nil, options = nil, more = nil, &block)
       call("PATCH", url, options, more, block)
     end
 
-    # Removes what is there (RFC 9110 9.3.5).
+    # Sends a DELETE request: removes the resource (RFC 9110 9.3.5).
     # @return (see #get)
     def delete(url = nil, options = nil, more = nil, &block)
       call("DELETE", url, options, more, block)
     end
 
-    # Asks what can be done (RFC 9110 9.3.7).
+    # Sends an OPTIONS request: asks for the methods and capabilities of the resource (RFC 9110 9.3.7).
     # @return (see #get)
     def options(url = nil, options = nil, more = nil, &block)
       call("OPTIONS", url, options, more, block)
     end
 
-    # Has the request sent back (RFC 9110 9.3.8).
+    # Sends a TRACE request: the server sends the request back (RFC 9110 9.3.8).
     # @return (see #get)
     def trace(url = nil, options = nil, more = nil, &block)
       call("TRACE", url, options, more, block)
     end
 
-    # Any method.
-    # @param method [Symbol, String] :get is "GET"; a String is sent as it is: methods tell upper from lower case
+    # Sends a request with any method except CONNECT.
+    # @param method [Symbol, String] a Symbol is sent in upper case (:get is "GET"), a String unchanged, because methods
+    #   are case-sensitive
+    # @param url [String, URI, URL, nil] see #get
+    # @param options [Hash, nil] see #get
+    # @yield (see #get)
     # @return (see #get)
     def request(method, url = nil, options = nil, more = nil, &block)
       call(method, url, options, more, block)
     end
 
-    # @param options [Hash] what is to differ, as keywords; headers: and params: are added to those there are
-    # @return [Client] that shares this one's connections, and is closed with it
-    # @raise [InvalidRequest]
+    # Derives a client with other options.
+    #
+    # @param options [Hash] the options to change, as keywords. headers:, params:, use:, redact: and a Hash of timeout:
+    #   are added to the present values; all others replace them
+    # @return [Client] one that shares the connections of this client and is closed with it
+    # @raise [InvalidRequest] for an unknown option, an invalid value, and max_idle:
     def with(options = {})
       if Arguments.options(options).key?(:max_idle)
         raise InvalidRequest, "max_idle: belongs to the connections, which with shares: give it to Trunkline.new"
@@ -132,18 +143,18 @@ module Trunkline
       Client.new(@base, @options.merge(options), @family)
     end
 
-    # Sees to it that a connection to url is open and idle.
+    # Makes sure that the pool has an idle connection to url.
     #
     # @param url [URL]
-    # @return [ConnectionInfo] the one that was found or made
-    # @raise [ConnectionError, TimeoutError]
+    # @return [ConnectionInfo] the connection that was found or opened
+    # @raise [ConnectionError, TimeoutError] when no connection can be opened
     # @api private
     def connect(url)
       @family.refuse_if_closed
       Engine.connect(@pool, @requests.build("HEAD", url, nil, false)).connection
     end
 
-    # As RequestBuilder#raw.
+    # See RequestBuilder#raw.
     # @return [Request]
     # @api private
     def raw(method, url, target, fields, content, length, streaming)
@@ -151,9 +162,9 @@ module Trunkline
       @requests.raw(method, url, target, fields, content, length, streaming)
     end
 
-    # What the pool holds now and has done. It counts every client that shares it.
-    # @return [Stats] connections, idle, in_use, waiting (callers); opened, reused, taken (opened or reused), closed;
-    #   the limits max_idle and max_connections_per_host; #bounds; and what Trunkline.stats tells (docs/stats.md)
+    # Counters of the client's pool, and its limits (docs/stats.md). Clients that share the pool are counted together.
+    # @return [Stats] connections, idle, in_use, waiting (calls); opened, reused, taken (opened + reused), closed; the
+    #   limits max_idle and max_connections_per_host; #bounds; and the contents of Trunkline.stats
     def stats
       counts = @pool.stats
       Stats.new.merge!(counts, Trunkline.stats,
@@ -162,51 +173,54 @@ module Trunkline
                        bounds: Bounds.of(@options, @family))
     end
 
-    # Closes this client, every one made from it by #with, and their idle connections. Calls under way end as they
-    # would have, and their connections with them; further ones raise ClosedError. Idempotent.
+    # Closes this client, every client derived from it by #with, and their idle connections. Futures whose requests have
+    # not been sent are cancelled. Calls in flight run to their end, and their connections are closed then; later calls
+    # raise ClosedError. Idempotent.
     # @return [nil]
     def close
       @family.close
     end
 
-    # @return [Boolean]
+    # @return [Boolean] whether this client, or one that shares its connections by #with, was closed
     def closed?
       @family.closed?
     end
 
-    # Credentials are not shown.
+    # Hides credentials.
     # @return [String]
     def inspect
       "#<#{self.class} #{[@base, ("closed" if closed?), @options.inspect].compact.join(" ")}>"
     end
 
-    # Runs requests side by side until none is left; blocks that take results may add more.
+    # Runs requests concurrently until none is left; blocks that receive results may add more.
     #
     #   client.batch do |batch|
     #     urls.each { |url| batch.get(url) { |result| puts result.status } }
     #   end
     #
-    # A request that fails has its error as its result. A block that raises ends its own request alone; the first such
-    # error is raised when all others are done, or each is given to on_error.
+    # The result of a request that fails is its error. A block that raises ends only its own request; the first such
+    # error is raised after all requests have ended, or on_error is called with each.
     #
     # batch, each and map take the same options:
     #
-    #   concurrency    how many requests may be in flight to each origin; :auto, the default, finds the number that it
-    #                  serves best
-    #   max_in_flight  how many in all; 512, or concurrency if that is more
-    #   rate           how many may start in a period, in all: "100/s", "600/min", "5000/h"
-    #   progress       true for a line on a terminal, or called with a Progress a few times a second
-    #   reuse_bodies   for each alone: true empties each body when its block returns, and reads the next into its memory
-    #   invalid        for each and map: :yield has the InvalidRequest of a request that is none as its result; :raise
-    #   on_cancel      called after an interrupt with each request that has no result; of an Enumerable that is no
-    #                  Array, with those that were pulled
+    #   concurrency    maximum number of requests in flight to each origin; :auto, the default, adapts it to the origin
+    #   max_in_flight  maximum number of requests in flight in all; default 512, or concurrency if that is larger
+    #   rate           maximum number of requests that start in a period, in all: "100/s", "600/min", "5000/h"
+    #   progress       true prints a line on a terminal; a callable is called with a Progress a few times a second
+    #   reuse_bodies   only for each: true empties a body when its block returns, so that the next one uses its memory
+    #   invalid        only for each and map: with :yield, an invalid request has its InvalidRequest as its result; with
+    #                  :raise, the default, it is raised
+    #   on_cancel      called after an interrupt with each request that has no result; if the requests are not an Array,
+    #                  only with those that were pulled
     #
-    # @param options [Hash] as keywords; for batch also on_error, called with what a block raised and its request
-    # @yield [batch] to add requests to
-    # @return [Array<Response, Error>] of the requests without a block, in the order they were added; without a block
-    #   here, the Batch, to be run by Batch#run
-    # @raise [InvalidRequest]
-    # @raise [ClosedError]
+    # @param options [Hash] as keywords; batch also takes on_error, which is called with the error that a block raised
+    #   and the request
+    # @yield [batch] adds requests to the Batch
+    # @return [Array<Response, Error>] the results of requests without a block, in the order they were added. Without a
+    #   block here, the Batch, which is run by Batch#run
+    # @raise [Exception] the first error that a block raised, after all requests have ended; not with on_error
+    # @raise [InvalidRequest] for an invalid option or request
+    # @raise [ClosedError] when the client is closed
     def batch(options = nil, &block)
       batch_options, builder = side_by_side(options)
       batch_options.refuse_reuse_bodies("batch")
@@ -221,37 +235,38 @@ module Trunkline
       batch.run
     end
 
-    # Sends requests as they can be sent, and yields each result as it comes. Requests are pulled from any Enumerable,
-    # be it endless, no faster than they are sent: memory does not grow with their number. Leaving the block early
-    # (break, raise) cancels those in flight.
+    # Sends the requests of an Enumerable concurrently, and yields each result when it is complete. A request is pulled
+    # only when it can be sent, so memory does not grow with the number of requests, and the Enumerable may be endless.
+    # Leaving the block early (break, raise) cancels the requests in flight.
     #
     #   client.each(File.foreach("urls.txt", chomp: true), concurrency: 50) { |url, result| ... }
     #
-    # @param requests [Enumerable, #next_request] in the forms of docs/batches.md. An Array is checked whole before
-    #   anything is sent, everything else as it is pulled. What has #next_request is asked for one after another, until
-    #   nil; when it has #context, too, what that gives then is yielded in the request's place
+    # @param requests [Enumerable, #next_request] requests in the forms of docs/batches.md. An Array is checked as a
+    #   whole before anything is sent (unless invalid: is :yield), other sources as requests are pulled. #next_request
+    #   is called for one request after another, until it returns nil; if the object also has #context, its value after
+    #   each #next_request is yielded in place of the request
     # @param options [Hash] as keywords: see #batch
-    # @yield [request, result] the request as it was given, and its Response, or the error that a single call would
-    #   have raised; a third parameter that is optional gets the index of the request among all
-    # @return [nil, Enumerator]
-    # @raise [InvalidRequest] with the index of a request that is none
-    # @raise [ClosedError]
+    # @yield [request, result] the request as given, and its Response or the error that a single call would have raised.
+    #   An optional third parameter gets the index of the request
+    # @return [nil, Enumerator] an Enumerator without a block
+    # @raise [InvalidRequest] for an invalid option or request; the message names the index of the request
+    # @raise [ClosedError] when the client is closed
     def each(requests, options = nil, &block)
-      # enum_for would show the requests, and with them their credentials.
+      # enum_for would show the requests in its inspect, and with them their credentials.
       return Enumerator.new { |results| each(requests, options) { |*pair| results.yield(*pair) } } unless block
 
       BlockArity.check(block, 2, "request and result") { "each: the block" } unless block.arity == 1
       pulled(requests, options).run(&BlockArity.ignoring_index(block))
     end
 
-    # As #each, but keeps the order given.
+    # Like #each, but returns the results in the order of the requests.
     #
-    # @param requests [Enumerable] that ends
+    # @param requests [Enumerable] finite; see #each
     # @param options [Hash] as keywords: see #batch
-    # @yield [request, result] whose value is returned in the result's place
+    # @yield [request, result] the value of the block takes the place of the result
     # @return [Array<Response, Error>]
-    # @raise [InvalidRequest] with the index of a request that is none
-    # @raise [ClosedError]
+    # @raise [InvalidRequest] for an invalid option or request; the message names the index of the request
+    # @raise [ClosedError] when the client is closed
     def map(requests, options = nil, &block)
       BlockArity.check(block, 2, "request and result") { "map: the block" }
       results = []
@@ -260,27 +275,27 @@ module Trunkline
       results
     end
 
-    # The verbs, each giving a Future at once: client.async.get(url).then { |response| ... }
+    # The verbs, returning a Future at once: client.async.get(url).then { |response| ... }
     #
     # @return [Async]
-    # @raise [ClosedError]
-    # @raise [InvalidRequest] for options: they are given to the call, or to #with
+    # @raise [ClosedError] when the client is closed
+    # @raise [InvalidRequest] for any options; they belong to the call, or to #with
     def async(options = nil)
       Async.refuse(options) if options
       @async ||= Async.new(@builder, side_by_side(nil).first)
     end
 
-    # Takes a request that #raw has made through the client's policies.
+    # Sends a request made by #raw through the policies of the client.
     # @param request [Request]
     # @return [Response]
     # @api private
     def perform(request) = finish(request, nil, nil, (Surroundings.current if Surroundings.needed?))
 
-    # Sends a request as it is, once: no redirect is followed, no challenge answered.
+    # Sends a request once: follows no redirect and answers no authentication challenge.
     #
     # @param request [Request]
     # @param deadline [Float, nil] monotonic seconds
-    # @param begun [Array, nil] takes the Response before anything is sent, for whoever must close it
+    # @param begun [Array, nil] gets the Response before anything is sent, so that the caller can close it
     # @return [Response]
     # @api private
     def send_once(request, deadline = nil, begun = nil)
@@ -291,7 +306,7 @@ module Trunkline
       end
       response
     ensure
-      # A streamed answer may be here while the body is still on its way.
+      # A streamed response can be returned while the body of its request is still being sent.
       request.release unless request.streaming? && response
     end
 
@@ -300,9 +315,9 @@ module Trunkline
     # @return [CallBuilder]
     attr_reader :builder
 
-    # @param own [Hash, nil] options of the call alone
-    # @param values [AttemptValues, nil] of the call
-    # @param block [Proc, nil] takes the chunks of the body
+    # @param own [Hash, nil] per-call options
+    # @param values [AttemptValues, nil] callable values of the call
+    # @param block [Proc, nil] called with the chunks of the body
     # @return [Response]
     def execute(method, url, own, values, block)
       return stream(method, url, own, values, block) if block
@@ -313,7 +328,7 @@ module Trunkline
       plain ? Engine.perform(@pool, request, nil, nil) : finish(request, values, nil, surroundings)
     end
 
-    # @return [Response] of status 101, if the server has switched; over HTTP/2 of status 200
+    # @return [Response] with status 101 (HTTP/2: 200) if the server has switched to WebSocket
     def switched(url, own, values, begun)
       request = @requests.build("GET", url, own, :upgrade)
       return with_http1.switched(url, own, values, begun) if @options.http == :auto && !@pool.takes_websocket?(request)
@@ -324,15 +339,15 @@ module Trunkline
 
     private
 
-    # As #call, with a request that asks for a WebSocket.
+    # Like #call, for a request that opens a WebSocket.
     def switch(url, options, begun)
       @family.refuse_if_closed
       own = AttemptValues.of_call(options.slice(*Options::PER_CALL))
       variant(options.except(*Options::PER_CALL)).switched(url, *own, begun)
     end
 
-    # Options that hold for more than a call make another client, which is kept: a call that names them again costs
-    # a look-up. The block is an ordinary argument, which costs less each time that it is handed on.
+    # Options that only a client can have need a derived client, which is cached: another call with the same options
+    # costs one look-up. The block is an ordinary argument, because passing &block on costs more at each level.
     def call(method, url, options, more, block)
       @family.refuse_if_closed
       Arguments.refuse_third(more) if more
@@ -353,10 +368,10 @@ module Trunkline
       response = finish(@requests.build(method, url, own, true), values, begun = [], surroundings)
       with_response ? response.each { |chunk| block.call(chunk, response) } : response.each(&block)
     ensure
-      begun&.each(&:close) # whatever comes between the engine and the block, such as an interrupt
+      begun&.each(&:close) # also when an interrupt came between the engine and the block
     end
 
-    # Takes a request through its policies, if it has some, to its answer.
+    # Runs a request through the policies of its call, if there are any.
     def finish(request, values, begun, surroundings)
       policy = @builder.policy_for(request, values)
       return send_once(request, nil, begun) unless policy || surroundings
@@ -364,7 +379,7 @@ module Trunkline
       (policy || @builder.plain).perform(request, @driver.noting(begun), now, surroundings)
     end
 
-    # A fixed number in flight needs as many connections; :auto keeps to max_connections_per_host.
+    # A fixed concurrency needs as many connections per host; :auto is limited by max_connections_per_host.
     # @return [Array(Scheduler::BatchOptions, CallBuilder)]
     def side_by_side(given)
       @family.refuse_if_closed
@@ -397,7 +412,7 @@ module Trunkline
       @variants[options] || Memo.keep(@variants, KNOWN_VARIANTS, frozen_copy(options), with(options))
     end
 
-    # The caller may change what it gave; a key must not.
+    # The caller may change the values later, but the Hash is a key of the cache.
     def frozen_copy(options)
       options.transform_values { |value| value.is_a?(Enumerable) || value.is_a?(String) ? value.dup.freeze : value }
     end
@@ -409,7 +424,7 @@ module Trunkline
     LIB = File.expand_path("..", __dir__)
     private_constant :LIB
 
-    # @return [String] where the caller's own code stands
+    # @return [String] file and line of the calling code outside this library
     def place_of_caller
       caller_locations.find { |location| !location.path.start_with?(LIB) }.to_s[/\A.+?:\d+/] || "(unknown)"
     end

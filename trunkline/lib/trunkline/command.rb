@@ -7,7 +7,8 @@ require_relative "command/doctor"
 require_relative "command/printer"
 
 module Trunkline
-  # The command "trunkline": one call, shown to a person, or a look at what this machine lets the client do.
+  # The command "trunkline": makes a call and prints the response, or checks what this machine and build support
+  # (doctor).
   #
   #   trunkline get https://api.test/users
   #   trunkline post https://api.test/users --json name=Ada
@@ -15,16 +16,16 @@ module Trunkline
   #
   # @api private
   class Command
-    # The exit statuses.
+    # Exit statuses.
     OK = 0
-    FAILED = 1 # no answer, or doctor found a fault
+    FAILED = 1 # no response, or doctor found a fault
     USAGE = 2
-    REFUSED = 3 # the answer is 4xx
-    BROKEN = 4 # the answer is 5xx
+    REFUSED = 3 # the response has status 4xx
+    BROKEN = 4 # the response has status 5xx
 
-    # @param out [IO] bodies, and all that doctor says
-    # @param err [IO] everything else
-    # @param input [IO] the body for --body -
+    # @param out [IO] gets bodies, and the output of doctor
+    # @param err [IO] gets everything else
+    # @param input [IO] source of the body for --body -
     def initialize(out: $stdout, err: $stderr, input: $stdin)
       @out = out
       @err = err

@@ -3,11 +3,12 @@
 require_relative "timeouts"
 
 module Trunkline
-  # A ConditionVariable for fibers too: Ruby 3.1 does not take the lock again for one that is stopped in its wait.
+  # A ConditionVariable that also works for fibers: in Ruby 3.1, the wait of an interrupted fiber does not lock the
+  # mutex again.
   #
   # @api private
   class Condition < ConditionVariable
-    # Ruby refuses to wait for more seconds than its own clock can count.
+    # Seconds are limited, because Ruby raises for more than its clock can count.
     def wait(lock, seconds = nil)
       super(lock, seconds && [seconds, Timeouts::ENDLESS].min)
     ensure

@@ -7,7 +7,7 @@ require_relative "query"
 require_relative "redacted"
 
 module Trunkline
-  # The content of a call: one of body:, json:, form: and multipart:, encoded, with its media type and length.
+  # The content of a call's request: one of body:, json:, form: and multipart:, encoded, with its media type and length.
   #
   # @api private
   class Content
@@ -15,18 +15,18 @@ module Trunkline
 
     KINDS = %i[body json form multipart].freeze
 
-    # @return [Object, nil] as the caller gave it, or as it was encoded
+    # @return [Object] the value of body:, a Multipart, or the encoded text of json: and form:
     attr_reader :source
-    # @return [String, #next_chunk, nil] for the engine
+    # @return [String, #next_chunk] the bytes for the engine
     attr_reader :producer
     # @return [Integer, nil] bytes; nil when unknown
     attr_reader :length
-    # @return [String, nil] its media type, to send unless the caller set one
+    # @return [String, nil] media type that is sent unless the caller sets Content-Type
     attr_reader :type
 
-    # @param given [Hash{Symbol => Object}] a call's options
+    # @param given [Hash{Symbol => Object}] options of a call, with one of KINDS
     # @return [Content]
-    # @raise [InvalidRequest]
+    # @raise [InvalidRequest] for more than one of KINDS, and for a value that cannot be sent
     def self.of(given)
       kinds = KINDS.select { |kind| given.key?(kind) && (kind == :json || !given[kind].nil?) }
       raise InvalidRequest, "#{kinds.join(": and ")}: exclude each other; give one" if kinds.size > 1
@@ -64,10 +64,10 @@ module Trunkline
     # @return [Boolean]
     def multipart? = source.is_a?(Multipart)
 
-    # @return [Boolean] whether it can be read more than once
+    # @return [Boolean] whether the content can be read more than once
     def repeatable? = @body.rewindable?
 
-    # @return [Boolean] whether it can be sent again, or nothing of it was taken yet
+    # @return [Boolean] whether the content can be sent from its beginning: it is repeatable, or no chunk was read
     def rewindable? = !@begun || repeatable?
 
     def rewind
@@ -75,7 +75,7 @@ module Trunkline
       @begun = false
     end
 
-    # Closes what the body itself has opened.
+    # Closes a file that the body itself has opened.
     def release
       @body.release if @body.respond_to?(:release)
     end

@@ -9,33 +9,33 @@ require_relative "redacted"
 require_relative "url"
 
 module Trunkline
-  # The cookies of a client, or of a user: RFC 6265bis, with the cookies of the http-cookie gem and the list of public
-  # suffixes of the public_suffix gem. Both gems are loaded when the first jar is made. Safe to share between threads,
-  # fibers and clients.
+  # The cookies of a client, or of a user (RFC 6265bis). Uses the cookies of the http-cookie gem and the public suffix
+  # list of the public_suffix gem, which are loaded with the first jar. Safe to share between threads, fibers and
+  # clients.
   #
   #   jar = Trunkline::CookieJar.new
   #   client = Trunkline.new("https://api.test", timeout: 5, cookies: jar)
   #   jar.save("cookies.txt")
   #
-  # SameSite is ignored: it tells a browser which site's page made a request, and no page makes one here.
+  # SameSite is ignored: it depends on the page that made a request in a browser, and there is no page here.
   class CookieJar
     include Redacted
 
-    # How many cookies are kept; those not used for longest go first (RFC 6265bis 6.1).
+    # Maximum numbers of cookies. The least recently used ones are removed first (RFC 6265bis 6.1).
     PER_DOMAIN = 50
     IN_ALL = 3000
-    # What the names ask for (RFC 6265bis 4.1.3).
+    # Names that require attributes of the cookie (RFC 6265bis 4.1.3).
     SECURE_PREFIX = /\A__(?:Secure|Host)-/i
     HOST_PREFIX = /\A__Host-/i
     private_constant :SECURE_PREFIX, :HOST_PREFIX
 
     class << self
-      # @param path [String, Pathname] see #save
+      # @param path [String, Pathname] a file in the format of #save
       # @return [CookieJar] with the cookies of the file
-      # @raise [InvalidRequest] when the file cannot be read, or is no file of cookies
+      # @raise [InvalidRequest] when the file cannot be read or is not in that format
       def load(path) = new.load(path)
 
-      # @return [PublicSuffix::List] after #load_gems
+      # @return [PublicSuffix::List] call load_gems first
       # @api private
       def suffixes = @suffixes || PublicSuffix::List.default
 
@@ -54,7 +54,7 @@ module Trunkline
 
       private
 
-      # A file of 300 KB, in UTF-8. The gem would read it in the encoding of the locale.
+      # Parses the list (300 KB) as UTF-8; the gem would read it in the encoding of the locale.
       def read_suffixes
         return suffixes if @suffixes || Encoding.default_external == Encoding::UTF_8
 
@@ -70,11 +70,12 @@ module Trunkline
       @lock = Lock.new
     end
 
-    # Takes a cookie that a server sets, if RFC 6265bis 5.7 allows it.
+    # Stores a cookie that a server sets, if RFC 6265bis 5.7 allows it.
     #
-    # @param url [String, URI, URL] where the answer came from
+    # @param url [String, URI, URL] the URL of the response
     # @param field [String] the value of a Set-Cookie field
-    # @return [HTTP::Cookie, nil] nil when it was refused, or has removed one
+    # @return [HTTP::Cookie, nil] nil when the cookie was refused, or has removed another one
+    # @raise [InvalidRequest] for an invalid URL
     def set(url, field)
       now = Time.now
       received = SetCookie.parse(field, now) or return
@@ -84,10 +85,11 @@ module Trunkline
       @lock.synchronize { put(cookie, url.tls?, now) }
     end
 
-    # Takes a cookie as it is, for one that was had elsewhere.
+    # Stores a cookie from another source, without the checks of #set.
     #
     # @param cookie [HTTP::Cookie] with domain and path
     # @return [self]
+    # @raise [InvalidRequest] for any other object, or without domain or path
     def add(cookie)
       raise InvalidRequest.of("cookie", cookie.class, "an HTTP::Cookie") unless cookie.is_a?(HTTP::Cookie)
       raise InvalidRequest, "cookie: must have a domain and a path" unless cookie.domain && cookie.path
@@ -96,9 +98,10 @@ module Trunkline
       self
     end
 
-    # @param url [String, URI, URL, nil] nil for all
-    # @return [Array<HTTP::Cookie>] copies of those that a request to url has, in the order they are sent; or of all, in
-    #   the order they were set
+    # @param url [String, URI, URL, nil] nil for all cookies
+    # @return [Array<HTTP::Cookie>] copies of the cookies that a request to url carries, in the order they are sent; for
+    #   nil, of all cookies, in the order they were set
+    # @raise [InvalidRequest] for an invalid URL
     def cookies(url = nil)
       now = Time.now
       url = URL.parse(url) unless url.nil? || url.is_a?(URL)
@@ -106,46 +109,48 @@ module Trunkline
     end
 
     # @param url [String, URI, URL]
-    # @return [String, nil] the value of the Cookie field; nil when there is no cookie
+    # @return [String, nil] the value of the Cookie field for a request to url; nil without a cookie
+    # @raise [InvalidRequest] for an invalid URL
     def header(url)
       pairs = cookies(url).map { |cookie| "#{cookie.name}=#{cookie.value}".b }
       pairs.join("; ") unless pairs.empty?
     end
 
-    # @return [Integer]
+    # @return [Integer] number of cookies that have not expired
     def size = cookies.size
 
-    # @return [Boolean]
+    # @return [Boolean] whether the jar has no cookie that has not expired
     def empty? = size.zero?
 
-    # @return [Boolean] whether there is nothing in it, not even a cookie that has expired
+    # @return [Boolean] whether the jar is empty, expired cookies counted
     # @api private
     def _untouched? = @domains.empty?
 
+    # Removes all cookies.
     # @return [self]
     def clear
       @lock.synchronize { @domains.clear }
       self
     end
 
-    # Writes the cookies into a file in the format of cookies.txt, which curl reads too (curl -b), in one step: the file
-    # is complete or as it was. Its mode is 0600.
+    # Writes the cookies to a file in the format cookies.txt, which curl also reads (curl -b). The file gets mode 0600
+    # and is replaced in one step, so it never has a part of the contents.
     #
     # @param path [String, Pathname]
-    # @param session [Boolean] whether cookies without an end are written too, as curl does
+    # @param session [Boolean] whether to write session cookies (without an expiry), as curl does
     # @return [self]
-    # @raise [SystemCallError]
+    # @raise [SystemCallError] when the file cannot be written
     def save(path, session: true)
       kept = session ? cookies : cookies.reject(&:session?)
       CookiesTxt.write(File.path(path), kept)
       self
     end
 
-    # Adds the cookies of a file that #save, curl (curl -c) or a browser's export wrote.
+    # Adds the cookies of a file that was written by #save, by curl (curl -c), or by the export of a browser.
     #
     # @param path [String, Pathname]
     # @return [self]
-    # @raise [InvalidRequest] when the file cannot be read, or is no file of cookies; then nothing was added
+    # @raise [InvalidRequest] when the file cannot be read or is not in that format; no cookie was added then
     def load(path)
       path = File.path(path)
       found = CookiesTxt.read(path)
@@ -155,13 +160,13 @@ module Trunkline
       raise InvalidRequest, "cookies: #{path.inspect} cannot be read: #{error.class.new.message}"
     end
 
-    # The cookies are not shown: they are credentials.
+    # Shows no cookies, because they are credentials.
     # @return [String]
     def inspect = "#<#{self.class} #{size} cookies>"
 
     private
 
-    # ---- what a server may set (RFC 6265bis 5.7) ----
+    # ---- cookies that a server may set (RFC 6265bis 5.7) ----
 
     # @return [HTTP::Cookie, nil]
     def cookie_of(received, url)
@@ -173,7 +178,7 @@ module Trunkline
                        domain: domain || host, for_domain: !domain.nil?, path: received.path || default_path(url.path),
                        secure: received.secure?, httponly: received.http_only?, expires: received.expires)
     rescue ArgumentError
-      nil # a name that no cookie of the gem can have
+      nil # the gem refuses this name
     end
 
     def allowed?(received, url)
@@ -183,8 +188,8 @@ module Trunkline
       !HOST_PREFIX.match?(received.name) || (received.domain.nil? && received.path == "/")
     end
 
-    # @return [String, nil] the domain whose hosts get the cookie; nil for the host alone
-    # @yield when the host may not set a cookie for it
+    # @return [String, nil] the domain whose hosts receive the cookie; nil when only this host does
+    # @yield when the host may not set a cookie for that domain
     def domain_of(text, host)
       domain = Host.normalise(text.dup.force_encoding(Encoding::UTF_8))
       return yield unless domain == host || host.end_with?(".#{domain}")
@@ -195,7 +200,7 @@ module Trunkline
       yield
     end
 
-    # @return [Boolean] whether anybody may register names below it; so it is with addresses, which have none
+    # @return [Boolean] whether anyone may register names below domain; also true for an IP address
     def public_suffix?(domain)
       name = DomainName.new(domain)
       name.ipaddr? || name.domain.nil? || !PublicSuffix.valid?(name.hostname_idn, list: CookieJar.suffixes)
@@ -207,9 +212,9 @@ module Trunkline
       folder.empty? ? "/" : folder
     end
 
-    # ---- the store; under the lock ----
+    # ---- the store; callers hold @lock ----
 
-    # @param secure [Boolean] whether it came over TLS
+    # @param secure [Boolean] whether the cookie was received over TLS
     # @return [HTTP::Cookie, nil]
     def put(cookie, secure, now)
       return if !secure && overlays_secure?(cookie)
@@ -226,7 +231,8 @@ module Trunkline
       cookie
     end
 
-    # A cookie that came in clear neither replaces nor hides one that is for TLS alone (RFC 6265bis 5.7, 16).
+    # A cookie received without TLS must neither replace nor shadow a cookie with the attribute Secure (RFC 6265bis 5.7,
+    # 16).
     def overlays_secure?(cookie)
       @domains.any? do |domain, kept|
         related = domain == cookie.domain || domain.end_with?(".#{cookie.domain}") ||
@@ -260,7 +266,7 @@ module Trunkline
       @domains.each_value.flat_map(&:values).reject { |cookie| cookie.expired?(now) }.sort_by(&:created_at)
     end
 
-    # Those with longer paths first, then those that were set first (RFC 6265bis 5.8.3).
+    # Cookies with longer paths come first, then those that were set first (RFC 6265bis 5.8.3).
     # @return [Array<HTTP::Cookie>]
     def matching(url, now)
       host = host_of(url)
@@ -271,7 +277,7 @@ module Trunkline
       found.sort_by { |cookie| [-cookie.path.size, cookie.created_at] }
     end
 
-    # @return [Array<String>] "a.b.test" is under "b.test" and "test"
+    # @return [Array<String>] the host and its parent domains: "a.b.test", "b.test", "test"
     def domains_over(host)
       return [host] if host.include?(":")
 
@@ -284,13 +290,13 @@ module Trunkline
         HTTP::Cookie.path_match?(cookie.path, url.path) && !cookie.expired?(now)
     end
 
-    # @return [String] as the gem writes it: without a dot at its end, an IPv6 address in its shortest form
+    # @return [String] in the form that the gem uses: without a trailing dot, an IPv6 address in its shortest form
     def host_of(url)
       url.host.include?(":") ? IPAddr.new(url.host).to_s : url.host.chomp(".")
     end
   end
 end
 
-# Behind the class, which an autoload would look for in this file.
+# At the end of the file: the class must exist first, or its autoload would load this file again.
 require_relative "cookie_jar/cookies_txt"
 require_relative "cookie_jar/set_cookie"

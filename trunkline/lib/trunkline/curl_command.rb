@@ -6,16 +6,16 @@ require_relative "curl_command/connection"
 require_relative "curl_command/form"
 
 module Trunkline
-  # A Request as a command of curl, to be pasted into a shell.
+  # Converts a Request to a curl command for a shell.
   #
   # @api private
   module CurlCommand
-    # What curl sends by itself, with the same values.
+    # Fields that curl adds by itself, with the same values.
     OWN = %w[host content-length transfer-encoding accept-encoding expect].freeze
 
     class << self
       # @param request [Request]
-      # @param redaction [Redaction, nil] of what is a credential by its name; nil: all is shown
+      # @param redaction [Redaction, nil] hides values that are credentials by their names; nil shows everything
       # @return [String]
       def of(request, redaction = nil)
         parts = ["curl", *verb(request)]
@@ -27,14 +27,14 @@ module Trunkline
       end
 
       # @param string [String]
-      # @return [String, nil] in UTF-8; nil when it is no text that a command can hold
+      # @return [String, nil] in UTF-8; nil when the bytes are not text that a command line can hold
       def text(string)
         text = string.dup.force_encoding(Encoding::UTF_8)
         text if text.valid_encoding? && !text.include?("\0")
       end
 
-      # @param source [Object] of a body
-      # @return [String, nil] of a file
+      # @param source [Object] body of a request
+      # @return [String, nil] absolute path of the file that source stands for; nil when it is not a file
       def path(source)
         path = source.to_path if source.respond_to?(:to_path)
         File.expand_path(path) if path.is_a?(String) && File.file?(path)
@@ -56,7 +56,7 @@ module Trunkline
       def fields(request, redaction)
         headers = request.headers
         added = ["User-Agent", "Accept", *("Content-Type" if request.content?)].reject { |name| headers.key?(name) }
-        # Of a request without content, curl says no length.
+        # curl sends no Content-Length for a request without content.
         empty = ["--header", "'Content-Length: 0'"] if !request.content? && headers.key?("Content-Length")
         headers = headers.reject { |name, _| name.casecmp?("content-type") } if form?(request)
         [*shown(headers, redaction), *empty, *added.flat_map { |name| ["--header", "#{name}:"] }]
@@ -69,7 +69,7 @@ module Trunkline
         end
       end
 
-      # What is neither text nor a file is expected on the command's standard input.
+      # A body that is neither text nor a file is expected on the standard input of the command.
       def body(request, redaction)
         return [] unless request.content?
         return Form.new(request.body, redaction).arguments.map { |one| quoted(one) } if form?(request)
@@ -86,12 +86,12 @@ module Trunkline
         ["--data-raw", quoted(content)]
       end
 
-      # @return [Boolean] whether curl makes the body itself, with a boundary of its own
+      # @return [Boolean] whether curl composes the body itself, with its own boundary
       def form?(request)
         request.body.is_a?(Multipart) && request.headers["content-type"] == request.body.content_type
       end
 
-      # In a shell, nothing within single quotes has a meaning but the quote itself.
+      # Within single quotes, a shell interprets no character but the quote.
       def quoted(string)
         shown = string.dup.force_encoding(Encoding::UTF_8).scrub
         return shown if shown.match?(%r{\A[\w./:-]+\z})

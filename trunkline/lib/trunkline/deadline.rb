@@ -5,28 +5,29 @@ require_relative "errors"
 require_relative "timeouts"
 
 module Trunkline
-  # The end that Trunkline.deadline(seconds) { } sets for every call inside of its block. It belongs to the fiber that
-  # runs the block and, where a Fiber scheduler begins inside of it, to the scheduler's fibers; #wrap carries it into
-  # other threads and fibers.
+  # The deadline that Trunkline.deadline(seconds) { } sets for every call in its block. It belongs to the fiber that
+  # runs the block, and also applies to the fibers of a Fiber scheduler that is started in the block. #wrap carries it
+  # into other threads and fibers.
   module Deadline
     KEY = :trunkline_deadline
     private_constant :KEY
 
     class << self
-      # @return [Float, nil] monotonic seconds
+      # @return [Float, nil] the deadline in monotonic seconds; nil without one
       # @api private
       def current
         Thread.current[KEY] || (scheduler && Thread.current.thread_variable_get(KEY))
       end
 
-      # @return [Float, nil] seconds until it; negative when it is over; nil without one
+      # @return [Float, nil] seconds until the deadline; negative after it has passed; nil without one
       def left
         current && (current - Engine.now)
       end
 
-      # @yield in which calls end at the latest after so many seconds, and before the end that holds around it
-      # @return [Object] the block's value
-      # @raise [InvalidRequest]
+      # @param seconds [Numeric]
+      # @yield runs with a deadline in so many seconds, or with the outer deadline if that is earlier
+      # @return [Object] the value of the block
+      # @raise [InvalidRequest] when seconds is not a finite number, or without a block
       # @api private
       def within(seconds, &block)
         value = Timeouts.plain(seconds)
@@ -38,8 +39,8 @@ module Trunkline
         run_until([Engine.now + value.to_f, current].compact.min, &block)
       end
 
-      # @yield to be run with the deadline that holds here
-      # @return [Proc] for another thread or fiber
+      # @yield runs later, with the deadline that is in effect now
+      # @return [Proc] to be called in another thread or fiber
       # @raise [InvalidRequest] without a block
       def wrap(&block)
         raise InvalidRequest, "deadline.wrap: needs a block" unless block
@@ -50,7 +51,7 @@ module Trunkline
 
       private
 
-      # @return [Object, nil] JRuby 9.4 has none
+      # @return [Object, nil] the current Fiber scheduler; nil on JRuby 9.4, which has none
       if Fiber.respond_to?(:current_scheduler)
         def scheduler = Fiber.current_scheduler
       else
@@ -67,7 +68,8 @@ module Trunkline
         thread[KEY] = outer if thread
       end
 
-      # A fiber that blocks its thread stands still in its block while a scheduler that it runs there has its turns.
+      # Sets the thread variable that the fibers of a scheduler read. The current fiber is blocking: it cannot leave its
+      # block while a scheduler that was started there runs.
       def of_scheduled_fibers(thread, limit)
         outer = thread.thread_variable_get(KEY)
         thread.thread_variable_set(KEY, limit)

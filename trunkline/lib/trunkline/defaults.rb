@@ -5,7 +5,7 @@ require_relative "redacted"
 require_relative "warns"
 
 module Trunkline
-  # What Trunkline.configure yields: one writer for each option of Trunkline.new, and for each limit of the process.
+  # Yielded by Trunkline.configure. Has one writer for each option of Trunkline.new and for each limit of the process.
   #
   #   Trunkline.configure do |defaults|
   #     defaults.timeout = 5
@@ -15,24 +15,24 @@ module Trunkline
   class Defaults
     include Redacted
 
-    # Of the process, beside its limits.
+    # Settings of the process that are not limits.
     SETTINGS = %i[logger require_timeouts].freeze
     private_constant :SETTINGS
 
     attr_writer(*Options::NAMES - SETTINGS, *Options::OF_PROCESS)
-    # @param value [#warn, nil] a Logger or its like; nil: Kernel.warn
+    # @param value [#warn, nil] a Logger or a similar object; nil: Kernel.warn
     attr_writer :logger
-    # @param value [Boolean] whether each client, or each call of a client without one, must be given a timeout: then
-    #   the process's own does not count
+    # @param value [Boolean] whether each client, and each call by Trunkline's own verbs, must be given a timeout. The
+    #   default timeout of the process is ignored then
     attr_writer :require_timeouts
 
-    # As require_timeouts = true.
+    # Same as require_timeouts = true.
     # @return [void]
     def require_timeouts
       @require_timeouts = true
     end
 
-    # @raise [InvalidRequest] for the writer of what is no option
+    # @raise [InvalidRequest] for a writer whose name is not an option
     def method_missing(name, *given)
       return super unless name.end_with?("=")
 
@@ -41,9 +41,10 @@ module Trunkline
 
     def respond_to_missing?(*) = false
 
-    # As deprecations = block.
+    # Same as deprecations = block.
     # @yieldparam deprecation [Deprecation]
     # @return [void]
+    # @raise [InvalidRequest] without a block
     def deprecations(&block)
       raise InvalidRequest, "deprecations: needs a block, which is called with each Deprecation" unless block
 
@@ -61,7 +62,7 @@ module Trunkline
     end
 
     # @api private
-    # @return [Hash{Symbol => Object}] what else of the process was set, checked
+    # @return [Hash{Symbol => Object}] the other settings of the process that were set, checked
     # @raise [InvalidRequest]
     def settings
       set = given.slice(*SETTINGS)

@@ -3,13 +3,13 @@
 require_relative "redacted"
 
 module Trunkline
-  # What a server has said of an endpoint that is going away. Frozen.
+  # A server's announcement that an endpoint is deprecated or will be removed. Frozen.
   #
-  #   endpoint       "GET https://api.test/users/:id": what looks like an identifier is ":id"
-  #   deprecated_at  Time from which on it is deprecated (RFC 9745), which may be still to come; nil when none was told
-  #   sunset_at      Time after which it may stop working (RFC 8594); nil when none was told
-  #   links          URLs of pages about it, those of rel="sunset" and rel="deprecation"
-  #   response       the Response that said so
+  #   endpoint       "GET https://api.test/users/:id": path segments that look like identifiers are ":id"
+  #   deprecated_at  Time of the deprecation (RFC 9745), past or future; nil when the server gave none
+  #   sunset_at      Time after which the endpoint may stop working (RFC 8594); nil when the server gave none
+  #   links          URLs of pages about it: the links with rel="sunset" or rel="deprecation"
+  #   response       the Response with the announcement
   Deprecation = Struct.new(:endpoint, :deprecated_at, :sunset_at, :links, :response, keyword_init: true) do
     include Redacted
 
@@ -28,7 +28,7 @@ module Trunkline
 
     private
 
-    # A query may hold a token.
+    # Without the query, which may hold a token.
     def pages = links.map { |link| link[/\A[^?#]*/] }
 
     def since

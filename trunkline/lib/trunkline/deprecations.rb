@@ -9,19 +9,19 @@ require_relative "redacted"
 require_relative "warns"
 
 module Trunkline
-  # Tells the caller once of each endpoint whose answers have Deprecation (RFC 9745), Sunset (RFC 8594), or a Link of
-  # one of these relations: the option deprecations:. Frozen.
+  # The option deprecations:. Calls a handler once for each endpoint whose responses have a Deprecation field (RFC
+  # 9745), a Sunset field (RFC 8594), or a Link with one of these relations. Frozen.
   class Deprecations
     include Redacted
 
     RELATIONS = %w[sunset deprecation].freeze
-    # RFC 9745 2: a date of RFC 9651; earlier drafts had an HTTP date, or a boolean.
+    # A date in the format of RFC 9651 (RFC 9745 2). Earlier drafts had an HTTP date, or a boolean.
     DATE = /\A@(-?\d{1,11})\z/
     YES = /\A(?:true|\?1|version=.+)\z/i
     private_constant :RELATIONS, :DATE, :YES
 
     class << self
-      # @param value [Object] as the option is given
+      # @param value [Object] value of the option, as the caller gave it
       # @return [Deprecations, nil]
       # @raise [InvalidRequest]
       # @api private
@@ -39,7 +39,7 @@ module Trunkline
       end
 
       # @param request [Request]
-      # @return [String] its method and URL without a query, with ":id" for what looks like an identifier
+      # @return [String] method and URL without a query, with ":id" for path segments that look like identifiers
       # @api private
       def endpoint(request)
         "#{request.method} #{request.uri.origin}#{PathShape.of(request.uri.path)}"
@@ -55,7 +55,7 @@ module Trunkline
 
     # @param response [Response] of a call
     # @return [void]
-    # @raise [Exception] what the handler raises
+    # @raise [Exception] any exception of the handler
     # @api private
     def look_at(response)
       [*response.redirects, response].each { |answer| tell_of(answer) if announces?(answer) }
@@ -108,7 +108,7 @@ module Trunkline
     LIB = "#{__dir__}/".freeze
     private_constant :LIB
 
-    # Of a call among many, the place that runs them.
+    # For a call among many, these are the callers of the method that runs all of them.
     # @return [Array<Thread::Backtrace::Location>]
     def callers
       caller_locations.reject { |location| location.path.start_with?(LIB) }

@@ -8,7 +8,7 @@ module Trunkline
   #
   # @api private
   module DigestField
-    # Those that RFC 9530 5 calls active, the strongest first.
+    # The algorithms that RFC 9530 5 calls active, the strongest first.
     ALGORITHMS = { "sha-512" => Digest::SHA512, "sha-256" => Digest::SHA256 }.freeze
 
     MEMBER = %r{
@@ -20,8 +20,8 @@ module Trunkline
     module_function
 
     # @param field [String, nil]
-    # @return [Hash{String => String}] digests, as bytes, by their algorithms; {} for a field that is malformed, which
-    #   is to be ignored (RFC 9651 4.2)
+    # @return [Hash{String => String}] digests, as bytes, by algorithm; {} for a malformed field, which must be ignored
+    #   (RFC 9651 4.2)
     def parse(field)
       digests = {}
       at = 0
@@ -43,8 +43,8 @@ module Trunkline
       "#{algorithm}=:#{[digest].pack("m0")}:"
     end
 
-    # @param digests [Hash{String => String}] of #parse
-    # @return [Array(String, String), nil] the strongest algorithm that is known here, and its digest
+    # @param digests [Hash{String => String}] as returned by #parse
+    # @return [Array(String, String), nil] the strongest of ALGORITHMS among them, and its digest
     def strongest(digests)
       ALGORITHMS.each_key { |algorithm| return [algorithm, digests[algorithm]] if digests.key?(algorithm) }
       nil

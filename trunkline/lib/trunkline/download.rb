@@ -12,12 +12,12 @@ require_relative "redacted"
 require_relative "transfer_progress"
 
 module Trunkline
-  # What Client#download has made. Frozen.
+  # The result of Client#download. Frozen.
   #
-  #   path      String, of the file
-  #   bytes     Integer, its size
-  #   resumed   whether some bytes were there from before: of an earlier call, or from before a failure
-  #   changed   whether the server's copy was another than that of the bytes that were there, which were left
+  #   path      String, path of the file
+  #   bytes     Integer, size of the file
+  #   resumed   whether bytes were kept: of an earlier call, or from before a failure in this call
+  #   changed   whether the file on the server had changed, so that the bytes kept before were discarded
   #   response  the last Response, without its body
   Downloaded = Struct.new(:path, :bytes, :resumed, :changed, :response, keyword_init: true) do
     alias_method :resumed?, :resumed
@@ -35,32 +35,32 @@ module Trunkline
   class Download
     include Redacted
 
-    # The bytes are those of the representation, of which parts can be asked for.
+    # Without a content coding the bytes are those of the representation, so that ranges of it can be requested.
     FIELDS = { "Accept-Encoding" => "identity" }.freeze
-    # Failures in a row without a byte.
+    # Maximum number of retries in a row without a new byte.
     TRIES = 4
-    # Seconds to wait after the first of them, and at most.
+    # Seconds before the first retry, and the maximum; each further failure doubles them.
     WAITS = (0.2..5.0)
-    # Bytes that are asked for first when parts are wanted: the answer says whether there are more, and by what they are
-    # known. Parts are no smaller.
+    # Size in bytes of the first range when several parts are wanted: its response has the total size and the validator.
+    # The number of parts is limited so that they are not much smaller than this.
     FIRST = 1024 * 1024
     MOST_PARTS = 32
-    # Seconds between two reports, and between two notes of how far several parts are.
+    # Seconds between two progress reports, and between two updates of the notes file while several parts are fetched.
     INTERVAL = 0.1
     NOTED = 0.25
 
-    # What asking for the rest can cure.
+    # Errors after which the rest is requested again, except those in LASTING.
     RESUMABLE = [ConnectionError, TimeoutError, TruncatedBody, StreamReset].freeze
     LASTING = [CertificateError, TotalTimeout].freeze
     OVERLOADED = [429, 500, 502, 503, 504].freeze
 
-    # The server's copy is another than that of the bytes that are there.
+    # The file on the server is not the one that the bytes kept so far belong to.
     Changed = Class.new(StandardError)
     private_constant :Changed
 
-    # @param request [#call] sends a GET with more fields, and returns its Response
-    # @param url [String]
-    # @raise [InvalidRequest]
+    # @param request [#call] sends a GET with the given additional header fields, and returns its Response
+    # @param url [String] absolute
+    # @raise [InvalidRequest] for an invalid argument
     def initialize(request, url, to:, resume:, parts:, checksum:, progress:)
       @request = request
       @url = Digest::SHA256.hexdigest(url)
@@ -74,6 +74,7 @@ module Trunkline
     end
 
     # @return [Downloaded]
+    # @raise [Error, SystemCallError] see Streams#download
     def run
       PartialFile.check(@path)
       @file = PartialFile.new(@path)
@@ -114,7 +115,8 @@ module Trunkline
 
     # ---- the parts ----
 
-    # A copy that changes while it is downloaded is begun anew once: one that changes all the time has no end.
+    # A file that changes during the download is started anew once only: one that always changes would never be
+    # complete.
     def transfer
       begin_or_go_on
       fetch_all
@@ -128,13 +130,13 @@ module Trunkline
     end
 
     def begin_or_go_on
-      return if @parts # a retry
+      return if @parts # transfer runs again after Changed
 
       notes = @file.notes if @resume
       return begin_anew unless notes && notes.url == @url && @file.bytes.positive?
 
       @parts = notes.parts.map { |part| Part.new(*part) }
-      # Bytes of a single part are written in their order: what is there is the size.
+      # A single part is written in order, so the size of the file is the number of bytes that are complete.
       @parts.first.done = [@file.bytes, @parts.first.to].compact.min if @parts.one?
       @resumed = @parts.sum(&:done).positive?
     end
@@ -151,7 +153,7 @@ module Trunkline
       note
     end
 
-    # The first part said how long the file is.
+    # The response to the first range has the total size.
     def split
       total = @file.notes&.total
       done = @parts.first.position
@@ -177,7 +179,7 @@ module Trunkline
       Thread.new(&Deadline.wrap { fetch(part) }).tap { |thread| thread.report_on_exception = false }
     end
 
-    # What ended the others has been raised by #watch.
+    # Does not join the threads, because that would raise their errors: #watch has raised the first one.
     def stop(threads)
       threads.each(&:kill)
       threads.each { |thread| sleep(0.001) while thread.alive? }
@@ -187,7 +189,7 @@ module Trunkline
     def watch(threads)
       noted = now
       until threads.empty?
-        ended = threads.find { |thread| thread.join(INTERVAL / threads.size) } # raises what ended it
+        ended = threads.find { |thread| thread.join(INTERVAL / threads.size) } # raises the error that ended the thread
         threads -= [ended]
         report(false)
         next if now - noted < NOTED
@@ -212,7 +214,7 @@ module Trunkline
       end
     end
 
-    # @return [Error, nil] why the part is not there yet; nil when it is
+    # @return [Error, nil] why the part is not complete; nil when it is
     def attempt(part)
       @response = response = @request.call(fields_of(part))
       accept(response, part)
@@ -241,7 +243,7 @@ module Trunkline
       end
     end
 
-    # A server that sends the whole does so because its copy is another (If-Range), or knows no parts.
+    # A server that responds with the whole file has a changed file (If-Range), or does not support ranges.
     def accept_whole(response, told, part)
       if part.position.positive?
         response.close
@@ -263,7 +265,8 @@ module Trunkline
       part.end_at(told.total) if told.total
     end
 
-    # There are no bytes from there on (RFC 9110 15.5.17): it is complete, or shorter than it was.
+    # A 416 (RFC 9110 15.5.17): there are no bytes from this position on, so the file is complete, or shorter than
+    # before.
     def nothing_left(response, told, part)
       response.close
       raise Changed unless told.total == part.position
@@ -271,7 +274,7 @@ module Trunkline
       part.end_here
     end
 
-    # @param told [Representation] of a file that is new here
+    # @param told [Representation] first description of this file by the server
     def know(told)
       @digests = told.digests
       total = told.total
@@ -338,7 +341,7 @@ module Trunkline
       wrong("has the #{checksum.algorithm} digest #{other}, and #{who} says #{checksum}") if other
     end
 
-    # Bytes that are wrong are nothing to go on with.
+    # Wrong bytes are removed, so that no later call resumes from them.
     def wrong(words)
       @file.remove
       raise DownloadError.about(@response, "was answered with a file that #{words}; it was removed")

@@ -1,24 +1,25 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # An argument that cannot be sent: a URL, method, header, body or option. Raised before anything is sent.
+  # An invalid argument: a URL, method, header field, body or option. Raised before anything is sent, except for an
+  # invalid value that a callable or a streamed body provides later.
   class InvalidRequest < ArgumentError
-    # Longer values are cut in messages.
+    # Maximum number of characters of a value in a message.
     SHOWN = 80
-    # Arguments whose values may be credentials: an error tells the class of such a value alone.
+    # Arguments whose values may be credentials: messages never show such a value.
     SECRET = /\A(?:headers|params|form|json|body|multipart|bearer|basic|digest|auth|cookies|netrc|proxy|options
                  |requests?)\b/x
     private_constant :SHOWN, :SECRET
 
-    # @param argument [String, Symbol] which argument it was
-    # @param value [Object] what was given
-    # @param allowed [String] what would have been accepted
+    # @param argument [String, Symbol] name of the argument
+    # @param value [Object] the value that the caller gave
+    # @param allowed [String] describes the valid values
     # @return [InvalidRequest]
     def self.of(argument, value, allowed)
       new("#{argument}: must be #{allowed}, got #{shown(argument, value)}")
     end
 
-    # @return [String] a value as far as no credential can be in it
+    # @return [String] the value, without any part that may be a credential
     # @api private
     def self.shown(argument, value)
       text = case value
@@ -29,7 +30,7 @@ module Trunkline
       text.length > SHOWN ? "#{text[0, SHOWN]}..." : text
     end
 
-    # User and password stand before an "@".
+    # Hides everything before the last "@", because userinfo precedes it.
     def self.shown_text(argument, text)
       hidden = SECRET.match?(argument) || text.to_s.b.include?("-----BEGIN")
       return "a #{text.class} of #{text.length} characters, which is not shown" if hidden
@@ -50,27 +51,26 @@ module Trunkline
     end
   end
 
-  # The failure of a call that has begun. It tells how far the call had come.
+  # Base class of the errors of calls. Its readers describe the state of the call when it failed.
   class Error < StandardError
-    # @return [Request, nil] what was asked
+    # @return [Request, nil] the request that failed
     attr_reader :request
-    # @return [Symbol, nil] :queue, :resolve, :connect, :tls, :write, :first_byte or :read
+    # @return [Symbol, nil] the phase that failed: :queue, :resolve, :connect, :tls, :write, :first_byte or :read
     attr_reader :phase
     # @return [Float, nil] seconds from the beginning of the call to the failure
     attr_reader :elapsed
     # @return [Integer, nil] number of the attempt that failed, from 1
     attr_reader :attempt
-    # @return [Symbol, nil] what the server can have seen: :none, :partial or :all of the request
+    # @return [Symbol, nil] how much of the request the server may have received: :none, :partial or :all
     attr_reader :sent
-    # @return [Float, nil] seconds since the connection was made; nil when there was none
+    # @return [Float, nil] seconds since the connection was opened; nil without a connection
     attr_reader :connection_age
-    # @return [Integer, nil] the system's number for what happened (Errno); nil when it was not the system
+    # @return [Integer, nil] errno of the system call that failed; nil when none did
     attr_reader :errno
 
     # @param response [Response]
     # @param what [String] the rest of the sentence that begins with "GET /path at api.test:443"
-    # @return [Error] about an answer that has been received
-    # @api private
+    # @return [Error] about a response that was received
     def self.about(response, what)
       request = response.request
       new("#{request.method} #{request.uri.path} at #{request.uri.label} #{what}",
@@ -78,8 +78,8 @@ module Trunkline
           attempt: response.attempts.size, attempts: response.attempts, connection_age: response.connection.age)
     end
 
-    # @param message [String, nil] parts of it may be bytes from a server
-    # @param facts [Hash] values of the readers, by name; others are ignored
+    # @param message [String, nil] may contain bytes from a server; invalid UTF-8 is replaced
+    # @param facts [Hash] values of the readers, by name
     def initialize(message = nil, facts = {})
       super(message && Error.text(message))
       @facts = facts
@@ -89,14 +89,14 @@ module Trunkline
       @errno = facts[:errno]&.nonzero?
     end
 
-    # @return [String] bytes as valid UTF-8, so that a message can be joined with any other text
+    # @return [String] bytes as valid UTF-8, so that the message can be joined with any other text
     # @api private
     def self.text(bytes)
       bytes.ascii_only? ? bytes : bytes.dup.force_encoding(Encoding::UTF_8).scrub
     end
 
-    # Marshal and YAML write what the error tells without a credential: the request without its body, its query and the
-    # values of its header fields, as far as these are unknown (see Headers#inspect); no response, no cause. By _dump:
+    # Marshal and YAML write the error without credentials: no response, no cause, and the request without its body, its
+    # query and the values of header fields that may be credentials (see Headers#inspect). Uses _dump, because
     # Marshal.load of Ruby 3.1 does not find the marshal_load of an exception.
     # @return [String]
     def _dump(_level) = Marshal.dump([message, shown_facts, backtrace])
@@ -119,9 +119,9 @@ module Trunkline
       set_backtrace(coder["backtrace"]) if coder["backtrace"]
     end
 
-    # The same failure with some facts corrected: those of a call that spans several requests.
-    # @param facts [Hash{Symbol => Object}]
-    # @param name [Symbol] of another class
+    # Copies the error with some facts changed, for a call that spans several requests.
+    # @param facts [Hash{Symbol => Object}] the changed facts
+    # @param name [Symbol] class name of the copy
     # @return [Error]
     # @api private
     def retold(facts, name = self.class.name.split("::").last.to_sym)
@@ -130,20 +130,20 @@ module Trunkline
       self.class.new(message, @facts.merge(facts))
     end
 
-    # @return [Boolean] whether the server said that it has not acted on the request (RFC 9113 8.7)
+    # @return [Boolean] whether the server reported that it has not processed the request (RFC 9113 8.7)
     def unprocessed? = @facts[:unprocessed] ? true : false
 
-    # @return [Array<Attempt>] every attempt of the call, the failed one included
+    # @return [Array<Attempt>] every attempt of the call, including the failed one
     def attempts
-      known = @attempts # read once: other threads may ask at the same time
+      known = @attempts # read once: another thread may replace it meanwhile
       known.is_a?(Array) ? known : (@attempts = known.attempts) # a Policy::Log
     end
 
-    # @return [Array<Attempt>] of the exchange that failed
+    # @return [Array<Attempt>] attempts of the exchange that failed
     # @api private
     def _own_attempts = @facts[:attempts] || []
 
-    # @param attempts [Policy::Log, Array<Attempt>] of all its call, this one's included
+    # @param attempts [Policy::Log, Array<Attempt>] all attempts of the call, including those of this error
     # @return [self]
     # @api private
     def _attempted(attempts)
@@ -160,7 +160,7 @@ module Trunkline
     end
   end
 
-  # For errors about a response that was received.
+  # Included in errors that are about a response.
   # @api private
   module WithResponse
     # @return [Response, nil]
@@ -175,9 +175,9 @@ module Trunkline
   # The client, or the pool it uses, was closed.
   class ClosedError < Error; end
 
-  # A call was tried in another Ractor than the main one, which alone has clients and connections.
+  # A call was made in a Ractor other than the main one, which owns all clients and connections.
   class RactorError < Error
-    # @raise [RactorError] in any but the main Ractor
+    # @raise [RactorError] in a Ractor other than the main one
     # @api private
     def self.refuse
       raise made if defined?(Ractor) && !Ractor.current.equal?(Ractor.main)
@@ -192,31 +192,32 @@ module Trunkline
     end
   end
 
-  # No usable connection, or it broke before an answer began.
+  # No connection could be used, or the connection broke before a response began.
   class ConnectionError < Error; end
   # The host's name has no address, or the resolver failed.
   class ResolveError < ConnectionError; end
-  # Every address of the host refused or failed.
+  # Every address of the host refused the connection, or could not be reached.
   class ConnectError < ConnectionError; end
   # The TLS handshake failed, a TLS file cannot be used, or the TLS connection broke.
   class TLSError < ConnectionError; end
   # The server's certificate is not trusted, has expired, or names another host.
   class CertificateError < TLSError; end
-  # egress: does not allow the connection; the message names the address and the rule, or what the rule lacks.
+  # The option egress: does not allow the connection. The message names the address and the rule, or the missing
+  # setting.
   class EgressRefused < ConnectionError; end
-  # The server closed or reset the connection without an answer.
+  # The server closed or reset the connection without a response.
   class ConnectionClosed < ConnectionError; end
   # The connection was opened by the parent process; a forked child must not use it.
   class ForkedConnection < ConnectionError; end
 
-  # A proxy did not open the way to the server: it refused, with a status, it broke the protocol, or it closed the
-  # connection.
+  # A proxy did not open a connection to the server: it refused with a status, it broke the protocol, or it closed its
+  # own connection.
   class ProxyError < ConnectionError
-    # @return [Integer, nil] the status an HTTP proxy refused with, such as 407; nil when it said none
+    # @return [Integer, nil] status of an HTTP proxy's refusal, such as 407; nil when it sent none
     attr_reader :status
-    # @return [Headers] what came with it
+    # @return [Headers] header fields of the refusal
     attr_reader :headers
-    # @return [String] the body that came with it, cut after 16 KiB
+    # @return [String] body of the refusal, cut after 16 KiB
     attr_reader :body
 
     def initialize(message = nil, facts = {})
@@ -227,36 +228,38 @@ module Trunkline
     end
   end
 
-  # A limit of time was reached; the subclass tells which.
+  # A timeout was reached; the subclass says which one.
   class TimeoutError < Error; end
   # The host's name was not resolved in time.
   class ResolveTimeout < TimeoutError; end
-  # No connection was made in time.
+  # No connection could be opened in time.
   class ConnectTimeout < TimeoutError; end
   # The TLS handshake did not end in time.
   class TLSTimeout < TimeoutError; end
-  # The server took no byte of the request for that long.
+  # The server accepted no byte of the request for as long as the write timeout.
   class WriteTimeout < TimeoutError; end
-  # The request was sent and no byte of an answer came in time.
+  # The request was sent, and no byte of a response arrived in time.
   class FirstByteTimeout < TimeoutError; end
-  # An answer had begun and no further byte came in time.
+  # A response had begun, and no further byte arrived in time.
   class ReadTimeout < TimeoutError; end
-  # No connection became free in time: max_connections_per_host of them were in use.
+  # No connection became free in time, because max_connections_per_host or max_connections were in use; or rate: would
+  # have delayed the request for too long.
   class QueueTimeout < TimeoutError; end
   # The whole call, with its redirects and retries, did not end in time.
   class TotalTimeout < TimeoutError; end
-  # The call did not end, or could not begin, before the end that Trunkline.deadline set.
+  # The call did not end, or could not begin, before the deadline of Trunkline.deadline.
   class DeadlineExceeded < TotalTimeout; end
 
-  # The origin was not called, since too many of its last requests have failed (breaker:). Nothing was sent.
+  # The breaker (breaker:) is open, because too many of the last requests to the origin failed. The request was not
+  # sent.
   class BreakerOpen < Error
-    # @return [Float, nil] seconds until the breaker lets a request through to see whether the origin is well again; nil
-    #   when the store: of the breaker does not tell
+    # @return [Float, nil] seconds until the breaker lets a trial request through; nil when the breaker's store: does
+    #   not say
     attr_reader :retry_in
 
     # @param request [Request]
     # @param refused [Policy::Breaker::Refused]
-    # @param facts [Hash] of the call
+    # @param facts [Hash] facts of the call
     # @return [BreakerOpen]
     # @api private
     def self.of(request, refused, facts)
@@ -271,61 +274,62 @@ module Trunkline
     end
   end
 
-  # The answer breaks the protocol or a limit; its connection is closed.
+  # A response breaks the protocol or exceeds a limit; its connection is closed.
   class ProtocolError < Error; end
-  # The answer's syntax or framing is not what RFC 9112 (RFC 9113 for HTTP/2) allows.
+  # The syntax or framing of a response violates RFC 9112, or RFC 9113 for HTTP/2.
   class InvalidResponse < ProtocolError; end
-  # The server ended the HTTP/2 stream of this answer (RST_STREAM) before it was complete; its connection goes on.
+  # The server reset the HTTP/2 stream of the response (RST_STREAM) before it was complete; the connection stays open.
   class StreamReset < ProtocolError; end
-  # The header or trailer section is larger than max_header_bytes or max_headers.
+  # The header or trailer section of a response exceeds max_header_bytes or max_headers.
   class HeadersTooLarge < ProtocolError; end
-  # The answer ended before its head or its body was complete; the message says which.
+  # A response ended before its head or its body was complete; the message says which.
   class TruncatedBody < ProtocolError; end
 
-  # The content coding (gzip, deflate, br, zstd) is corrupt, cut short, or followed by other bytes. Or Response#json
-  # or #each_json found no JSON: then #response is that answer, and #cause a JSON::ParserError.
+  # The content coding (gzip, deflate, br, zstd) is corrupt, cut short, or followed by other bytes. Or the body is not
+  # the JSON that Response#json or #each_json expects: then #response is set, and #cause is a JSON::ParserError or the
+  # exception of json_decoder:.
   class DecodeError < ProtocolError
     include WithResponse
   end
 
-  # The body is larger than max_body_bytes, or has passed 16 MiB and unpacks to more than max_decode_ratio times what
-  # was sent; or a value in it is larger than limit: of Response#each_json.
+  # The body of a response is larger than max_body_bytes; or it has more than 16 MiB and more than max_decode_ratio
+  # times the bytes that were received; or a value in it is larger than limit: of Response#each_json.
   class BodyTooLarge < ProtocolError; end
 
-  # An event of a stream is larger than allowed (limit: of Response#each_event and Client#events).
+  # An event of an event stream is larger than limit: of Response#each_event or Client#events.
   class EventTooLarge < BodyTooLarge; end
 
-  # The request's body gave more or fewer bytes than its length declared.
+  # The body of the request had more or fewer bytes than its declared length.
   class BodyError < Error; end
 
-  # An answer that cannot be taken as it is; #response is that answer.
+  # A response that cannot be used; #response returns it.
   class AnswerError < Error
     include WithResponse
   end
 
-  # A file cannot be downloaded: another process downloads it, its bytes are not those that were expected, or the server
-  # sent other bytes than it was asked for. #response is the answer, if there is one.
+  # A file could not be downloaded: another process is downloading it, its bytes do not match, or the server sent other
+  # bytes than requested. #response is the response, if there is one.
   class DownloadError < AnswerError; end
 
   # A redirect was not followed; #response is the redirect.
   class RedirectError < AnswerError; end
   # There were more redirects than follow: allows.
   class TooManyRedirects < RedirectError; end
-  # A redirect leads back to a request already made.
+  # A redirect leads back to a request that the call has already made.
   class RedirectLoop < RedirectError; end
-  # A redirect would take credentials or a body from https to http, leaves http and https, names no valid URL, or asks
-  # for a body again that cannot be rewound.
+  # A redirect would send credentials or a body from https to http, leads to a URL that is invalid or neither http nor
+  # https, or requires a body again that cannot be rewound.
   class UnsafeRedirect < RedirectError; end
 
-  # An answer to Client#events that is no event stream: its status is not 200, its type is another, or there was nothing
-  # in it too often.
+  # The response to Client#events is not an event stream that can be followed: its status is not 200, it has another
+  # Content-Type, too many streams in a row were empty, or an event's id has control characters.
   class NoEventStream < AnswerError; end
 
-  # A challenge (401) that cannot be answered; #response is it.
+  # An authentication challenge (401) that cannot be answered; #response is the challenge.
   class AuthError < AnswerError; end
 
-  # Raised by Response#raise_for_status!, and by calls with raise: true: the status is 4xx or 5xx. #response is the
-  # answer. Of a body that was to be streamed, it has up to 64 KiB (see Response#raise_for_status!).
+  # A response with a status of 4xx or 5xx, raised by Response#raise_for_status!, and by calls with raise: true.
+  # #response returns it; of a body that was to be streamed, it has at most 64 KiB (see Response#raise_for_status!).
   class StatusError < AnswerError; end
   # Status 400 to 499.
   class ClientError < StatusError; end

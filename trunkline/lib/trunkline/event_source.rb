@@ -9,7 +9,7 @@ require_relative "redacted"
 require_relative "retry_after"
 
 module Trunkline
-  # Follows an event stream over one connection after the other. See Streams#events.
+  # Follows an event stream over successive connections. See Streams#events.
   #
   # @api private
   class EventSource
@@ -19,21 +19,21 @@ module Trunkline
     TYPE = "text/event-stream"
     FIELDS = { "Accept" => TYPE, "Cache-Control" => "no-store" }.freeze
     ATTEMPTS = 10
-    # Seconds, when the server has named none.
+    # Seconds before a reconnect, unless the server has set them.
     USUAL_WAIT = 3.0
-    # Seconds up to which waits grow by themselves.
+    # Maximum seconds of the waits that grow after failures.
     LONGEST_BACKOFF = 30.0
-    # Seconds, whatever the server asks for.
+    # Maximum seconds of any wait, also when the server asks for more.
     LONGEST_WAIT = 300.0
-    # Failures that connecting again may help, but for the lasting ones. Policy::Retry is loaded with this file: in a
-    # fiber of Async, Ruby 3.1 cannot read files.
+    # Errors after which reconnecting may help, except those in LASTING. Policy::Retry must be loaded with this file: in
+    # a fiber of Async, Ruby 3.1 cannot load files later.
     PASSING = [*Policy::Retry::ERRORS, BreakerOpen].freeze
     LASTING = Policy::Retry::LASTING
 
     # @param request [#call] sends a request with the given options of a call, and returns its Response
-    # @param method [Symbol, String]
-    # @param options [Hash] of StreamOptions
-    # @param attempts [Integer, Float::INFINITY, nil]
+    # @param method [Symbol, String] HTTP method
+    # @param options [Hash] made by StreamOptions
+    # @param attempts [Integer, Float::INFINITY, nil] see Streams#events, as for the other keywords
     # @param last_event_id [String, nil]
     # @param on_reconnect [#call, nil]
     # @param limit [Integer, nil]
@@ -50,7 +50,8 @@ module Trunkline
     end
 
     # @yield [event]
-    # @return [nil]
+    # @return [nil] when the server has ended the stream with a 204, or a method that is not safe was sent once
+    # @raise [Error] see Streams#events
     def each(&block)
       while (reason = follow(&block))
         raise reason if reason.is_a?(Error) && @failures >= @attempts
@@ -65,7 +66,7 @@ module Trunkline
 
     private
 
-    # @return [:ended, Error, nil] why the stream is over; nil: there is no more of it
+    # @return [:ended, Error, nil] why the connection ended; nil after a 204: there are no more events
     def follow(&block)
       @failures += 1
       response = connect
@@ -81,7 +82,7 @@ module Trunkline
       response.close if response.is_a?(Response)
     end
 
-    # @return [Response, Error] the failure, when connecting again may help
+    # @return [Response, Error] the Error, if reconnecting may help; other errors are raised
     def connect
       response = @request.call(with_last_id)
       return response if response.status == 204
@@ -103,7 +104,7 @@ module Trunkline
       raise NoEventStream.about(response, "was answered #{response.status} and #{what}, where #{TYPE} was expected")
     end
 
-    # What the block raises is its own, and no failure of the stream.
+    # Errors of the block are raised; they do not count as failures of the stream.
     def read(response, &block)
       @parser = EventStreamParser.new(limit: @limit, last_event_id: @parser.last_event_id, response: response)
       while (chunk = next_chunk(response)).is_a?(String)
@@ -120,7 +121,7 @@ module Trunkline
       error
     end
 
-    # An id may have what no header field may; without it the server would begin anew.
+    # An id with control characters cannot be sent as Last-Event-ID; without it, the server would send old events again.
     def check_id(response)
       return unless @parser.last_event_id&.b&.match?(Headers::FORBIDDEN)
 
@@ -143,8 +144,8 @@ module Trunkline
 
     def passing?(status) = status == 429 || status >= 500
 
-    # The server's own time after a stream. After failures it grows, and differs from client to client: all of them
-    # have lost a server that went away.
+    # After a complete stream, waits for the time that the server has set. After failures the wait grows and is random,
+    # so that the clients of a failed server do not reconnect all at once.
     def wait_after(reason)
       most = [@wait * (2**[@failures - 1, 16].min), LONGEST_BACKOFF].min if @failures > 1
       wait = most && most > @wait ? @wait + (rand * (most - @wait)) : @wait
@@ -158,7 +159,7 @@ module Trunkline
       (RetryAfter.seconds(reason.response) if reason.is_a?(StatusError)) || 0.0
     end
 
-    # At the deadline the next request raises.
+    # Does not wait beyond the deadline; the next request raises DeadlineExceeded then.
     def pause(wait)
       left = Deadline.left
       Trunkline.sleep(left ? wait.clamp(0.0, [left, 0.0].max) : wait)
@@ -166,7 +167,7 @@ module Trunkline
 
     # ---- arguments ----
 
-    # @return [Integer, Float] 0: one request is all there is
+    # @return [Integer, Float] allowed failures in a row; 0: only one request is sent
     def attempts_of(given, method)
       return given if given == Float::INFINITY || (given.is_a?(Integer) && given.positive?)
       raise InvalidRequest.of("attempts", given, "a positive Integer or Float::INFINITY") unless given.nil?

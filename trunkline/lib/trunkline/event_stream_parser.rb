@@ -6,26 +6,26 @@ require_relative "redacted"
 require_relative "server_sent_event"
 
 module Trunkline
-  # Takes an event stream apart (WHATWG HTML 9.2.6), wherever its bytes come from. Response#each_event has one.
+  # Parses an event stream (WHATWG HTML 9.2.6) from any source of bytes. Response#each_event uses it.
   #
   #   parser = Trunkline::EventStreamParser.new
   #   parser.feed("data: one\n\nda") { |event| puts event.data }
   #   parser.feed("ta: two\n\n") { |event| puts event.data }
   #
-  # An event is there as soon as the empty line is that ends it; one that is not ended is none. From the engine itself:
-  # #<< (takes a chunk, returns self), #next_event (ServerSentEvent, or nil when more must be fed; raises
-  # EventTooLarge), #last_event_id (String or nil: that of the last event that ended), #retry (Float, seconds, the last
-  # that the stream asked for; or nil). Not to be used by two threads at once.
+  # An event is complete when the empty line after it has been fed; an incomplete last event is dropped. The engine
+  # defines #<< (feeds a chunk, returns self), #next_event (a ServerSentEvent, or nil when more bytes are needed; raises
+  # EventTooLarge), #last_event_id (String or nil: the id of the last complete event) and #retry (Float, the last
+  # reconnection time of the stream in seconds, or nil). A parser must not be used by two threads at once.
   class EventStreamParser
     include Redacted
 
-    # Bytes: of the lines of one event, without comments.
+    # Default of limit: 16 MiB.
     LIMIT = 16 * 1024 * 1024
 
-    # @param limit [Integer, nil] bytes of the lines of one event; nil: any
-    # @param last_event_id [String, nil] what events have as long as the stream names none
-    # @param response [Response, nil] whose body it is, for errors
-    # @raise [InvalidRequest]
+    # @param limit [Integer, nil] maximum bytes of the lines of one event, without comments; nil: no limit
+    # @param last_event_id [String, nil] the id of events until the stream sets another one
+    # @param response [Response, nil] the response whose body is parsed, for errors
+    # @raise [InvalidRequest] when limit is not a positive Integer, or last_event_id not a String
     def initialize(limit: LIMIT, last_event_id: nil, response: nil)
       unless limit.nil? || (limit.is_a?(Integer) && limit.positive?)
         raise InvalidRequest.of("limit", limit, "a number of bytes, or nil")
@@ -39,12 +39,13 @@ module Trunkline
       _begin(limit, last_event_id)
     end
 
-    # What a block that is left early has not seen comes with the next chunk.
+    # Feeds bytes, and yields the events that they complete. When the block is left early, the next call yields the
+    # remaining events first.
     #
-    # @param chunk [String] the bytes that come next
-    # @yield [event] each ServerSentEvent that is complete now
+    # @param chunk [String] the next bytes of the stream
+    # @yield [event] each complete ServerSentEvent
     # @return [nil]
-    # @raise [EventTooLarge]
+    # @raise [EventTooLarge] when an event exceeds limit
     def feed(chunk)
       self << chunk
       while (event = next_event)

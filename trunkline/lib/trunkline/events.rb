@@ -7,25 +7,25 @@ require_relative "lock"
 require_relative "redacted"
 
 module Trunkline
-  # Something that happened to a call, as Trunkline.on tells it. Frozen. Members that a kind has not are nil.
+  # An event of a call, yielded to the blocks of Trunkline.on. Frozen. Members that do not apply to the kind are nil.
   #
-  #   kind        :call (it has ended), :attempt (one request of it has ended), :connection (one was opened, or could
-  #               not be), :retry (another attempt is about to wait), :breaker (a request was refused, or a breaker
-  #               changed its state), :cache (a cache was asked)
+  #   kind        :call (the call has ended), :attempt (one request of the call has ended), :connection (a connection
+  #               was opened, or could not be opened), :retry (another attempt is about to wait), :breaker (a breaker
+  #               refused a request, or changed its state), :cache (a cache was used)
   #   method      "GET"
   #   url         String, without userinfo
-  #   template    what the caller gave as template: of the call: "/users/:id"
+  #   template    the call's option template:, such as "/users/:id"
   #   status      Integer
   #   duration    seconds: of the call, of the attempt, or of opening the connection
-  #   attempts    Integer: of the call so far
-  #   number      Integer: of the attempt, from 1
+  #   attempts    Integer: number of attempts of the call so far
+  #   number      Integer: number of the attempt, from 1
   #   error       the exception
-  #   timings     Timings of the response; of a streamed one, as of its head
+  #   timings     Timings of the response; for a streamed one, those until its head
   #   started_at  Time
   #   request     Request
   #   response    Response
-  #   details     Hash{Symbol => Object}: of :retry wait: (seconds) and reason: (a status, or an error's class); of
-  #               :breaker state: and retry_in:; of :cache status:, what Response#cache tells, as text
+  #   details     Hash{Symbol => Object}: for :retry wait: (seconds) and reason: (a status, or the name of an error
+  #               class); for :breaker state: and retry_in:; for :cache status:, Response#cache as text
   # rubocop:disable Lint/StructNewOverride -- as Request#method
   Event = Struct.new(:kind, :method, :url, :template, :status, :duration, :attempts, :number, :error, :timings,
                      :started_at, :request, :response, :details, keyword_init: true) do
@@ -43,7 +43,7 @@ module Trunkline
     end
   end
 
-  # Makes an Event of what a probe sees, and gives it to the blocks of Trunkline.on.
+  # The probe behind Trunkline.on: makes Events, and calls the blocks with them.
   #
   # @api private
   class Events
@@ -51,7 +51,7 @@ module Trunkline
 
     KINDS = %i[call attempt connection retry breaker cache].freeze
 
-    # What Trunkline.on returns.
+    # Returned by Trunkline.on.
     class Subscription
       include Redacted
 
@@ -63,7 +63,7 @@ module Trunkline
         @block = block
       end
 
-      # Ends it. Idempotent.
+      # Ends the subscription. Idempotent.
       # @return [nil]
       def off
         EVENTS.remove(self)
@@ -73,7 +73,7 @@ module Trunkline
       # @api private
       def wants?(kind) = @kinds.include?(kind)
 
-      # Whatever the block raises is its own, but for what is raised in its thread from outside.
+      # Calls the block. Its exceptions do not affect the call, except those that another thread raises in it.
       # @api private
       def tell(event)
         Interrupts.watch
@@ -81,7 +81,7 @@ module Trunkline
       end
     end
 
-    # Of one call.
+    # The state of one call.
     State = Struct.new(:call, :started_at) { include Redacted }
 
     def initialize
@@ -90,10 +90,10 @@ module Trunkline
       @lock = Lock.new
     end
 
-    # @param kinds [Array<Symbol>] of KINDS; none for all
+    # @param kinds [Array<Symbol>] among KINDS; none for all
     # @yield [event]
     # @return [Subscription]
-    # @raise [InvalidRequest]
+    # @raise [InvalidRequest] without a block, or for an unknown kind
     def on(*kinds, &block)
       raise InvalidRequest, "on: needs a block, which takes an event" unless block
 
@@ -109,7 +109,7 @@ module Trunkline
       change { @subscriptions.reject { |one| one.equal?(subscription) } }
     end
 
-    # ---- a probe ----
+    # ---- the methods of a probe (see Instrument) ----
 
     def call_begins(call, _note) = State.new(call, Time.now)
 
@@ -140,7 +140,7 @@ module Trunkline
 
     private
 
-    # A probe stands in the way of nobody while nobody listens.
+    # The probe is registered only while there are subscriptions: without it, calls cost less.
     def change
       @lock.synchronize do
         before = @subscriptions
@@ -169,7 +169,7 @@ module Trunkline
     private_constant :EVENTS
 
     class << self
-      # @return [Events] of the process
+      # @return [Events] the instance of the process
       # @api private
       def of_process = EVENTS
     end

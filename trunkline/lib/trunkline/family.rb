@@ -8,13 +8,13 @@ require_relative "lock"
 require_relative "redacted"
 
 module Trunkline
-  # A client and the clients made from it by #with: they share a pool, an owner id in it, and are closed together.
+  # A client and the clients derived from it by #with. They share a pool and an owner id in it, and are closed together.
   #
   # @api private
   class Family
     include Redacted
 
-    # Idle connections that the process's own pool keeps, unless configured otherwise before the first client.
+    # Maximum idle connections in the pool of the process, unless another number is configured before the first client.
     MAX_IDLE = 256
     LOCK = Lock.new
     private_constant :LOCK
@@ -23,9 +23,8 @@ module Trunkline
     @shared = nil
 
     class << self
-      # @param max_idle [Integer, nil] nil for the pool of the process, which all such families share; a number for a
-      #   pool of its own
-      # @param default [Integer, nil] size of the process's pool, when this makes it
+      # @param max_idle [Integer, nil] size of a pool for this family alone; nil: the pool of the process
+      # @param default [Integer, nil] size of the pool of the process, if this call creates it
       # @return [Family]
       def make(max_idle = nil, default: nil)
         meet_webmock
@@ -39,12 +38,12 @@ module Trunkline
         end
       end
 
-      # @return [Array<Engine::Pool>] of the process
+      # @return [Array<Engine::Pool>] all pools of the process
       def pools = Engine::Pool.all
 
       private
 
-      # WebMock may be loaded before or after this gem, so it is looked for when a client is made.
+      # WebMock may be loaded before or after this gem, so each new client checks for it.
       def meet_webmock
         return if !defined?(::WebMock::HttpLibAdapter) || defined?(::WebMock::HttpLibAdapters::TrunklineAdapter)
 
@@ -69,6 +68,7 @@ module Trunkline
     # @return [Boolean]
     def closed? = @closed
 
+    # Cancels futures whose requests have not been sent, waits for those in flight, and closes idle connections.
     # @return [nil]
     def close
       @closed = true
@@ -77,7 +77,7 @@ module Trunkline
       nil
     end
 
-    # @raise [ClosedError]
+    # @raise [ClosedError] after #close
     def refuse_if_closed
       return unless @closed
 

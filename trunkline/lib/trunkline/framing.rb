@@ -4,7 +4,7 @@ require_relative "errors"
 require_relative "headers"
 
 module Trunkline
-  # Checks the fields that frame a message (RFC 9112 6), which the client sets itself.
+  # Checks a caller's header fields that affect the framing of a message (RFC 9112 6), which the client sets itself.
   #
   # @api private
   module Framing
@@ -19,8 +19,9 @@ module Trunkline
 
     module_function
 
-    # @param pairs [Array<Array(String, String)>] a caller's header fields
-    # @raise [InvalidRequest]
+    # @param pairs [Array<Array(String, String)>] header fields of a caller
+    # @raise [InvalidRequest] for a field that the client sets itself, a repeated Host or Content-Length, or an invalid
+    #   value
     def check(pairs)
       once(pairs, "host")
       once(pairs, "content-length")

@@ -14,9 +14,9 @@ module Trunkline
     extend Groups
 
     # @api private
-    # @param pending [Scheduler::PendingRequest, nil] nil for a future of #then
-    # @param family [Family, nil] of the client that it was asked of
-    # @param several [Boolean] whether its value is an Array of values
+    # @param pending [Scheduler::PendingRequest, nil] nil for a future made by #then, #rescue or Groups
+    # @param family [Family, nil] family of the client that made the call
+    # @param several [Boolean] whether the value is an Array of the values of several futures
     def initialize(pending = nil, family = nil, several: false)
       @pending = pending
       @family = family
@@ -32,15 +32,15 @@ module Trunkline
     # @return [Family, nil]
     attr_reader :family
     # @api private
-    # @param value [Scheduler::FutureThread] that runs the request
+    # @param value [Scheduler::FutureThread] the FutureThread that runs the request
     attr_writer :future_thread
 
-    # Waits for the result.
+    # Waits for the result of the call.
     #
-    # @param timeout [Numeric, nil] seconds to wait at the most; the request goes on
-    # @return [Response, Error, nil] the answer, or the error that a single call would have raised; nil when the time
-    #   was over first
-    # @raise [InvalidRequest] when timeout is no number
+    # @param timeout [Numeric, nil] maximum seconds to wait; nil: no limit. The request continues after a timeout
+    # @return [Response, Error, nil] the response, or the error that a single call would have raised; nil after a
+    #   timeout. In a forked child, a ForkedConnection if the result was not known before the fork
+    # @raise [InvalidRequest] when timeout is not a number
     def value(timeout = nil)
       limit = timeout && (clock + seconds(timeout))
       @lock.synchronize do
@@ -56,10 +56,12 @@ module Trunkline
       end
     end
 
-    # As #value, but raises what the request came to when that is an error.
+    # Like #value, but raises the result if it is an error.
     #
-    # @return [Response, nil]
-    # @raise [Error]
+    # @param timeout [Numeric, nil] see #value
+    # @return [Response, nil] nil after a timeout
+    # @raise [Error] the result
+    # @raise [InvalidRequest] when timeout is not a number
     def value!(timeout = nil)
       result = value(timeout)
       raise result if result.is_a?(Exception)
@@ -67,22 +69,22 @@ module Trunkline
       result
     end
 
-    # Waits until the call has ended, however it ended.
+    # Waits until the call has ended, with a response or an error.
     #
-    # @param timeout [Numeric, nil] seconds to wait at the most; the request goes on
-    # @return [self, nil] nil when the time was over first
-    # @raise [InvalidRequest] when timeout is no number
+    # @param timeout [Numeric, nil] maximum seconds to wait; nil: no limit. The request continues after a timeout
+    # @return [self, nil] nil after a timeout
+    # @raise [InvalidRequest] when timeout is not a number
     def wait(timeout = nil)
       value = value(timeout)
       ready? || value ? self : nil
     end
 
-    # @return [Boolean] whether #value would not wait
+    # @return [Boolean] whether the result is known, so that #value returns at once
     def ready? = @ready
 
-    # Cancels the call: the value is a Cancelled then, and the connection is closed if the request was in flight.
+    # Cancels the call. Its result is then a Cancelled, and a request in flight is aborted by closing its connection.
     #
-    # @return [Boolean] false when it was ready already
+    # @return [Boolean] false when the result was known already
     def cancel
       Thread.handle_interrupt(Object => :never) do
         settled = settle { @pending ? Cancelled.of(@pending) : Cancelled.new("the future was cancelled", sent: :none) }
@@ -91,13 +93,14 @@ module Trunkline
       end
     end
 
-    # Goes on with the Response. The block runs in the thread that drives all futures (at once, when this one is
-    # ready): it should be short.
+    # Calls a block with the Response. The block should be short: it runs in the thread that drives all futures, or in
+    # the current thread when the result is known already.
     #
-    # @yield [response] of Future.all the values, as an Array or as so many parameters
-    # @return [Future] of the block's value; a Future from the block stands for its own value. An error skips the
-    #   block; what the block raises is the new Future's error, also when it ends the thread by that
-    # @raise [InvalidRequest] without a block
+    # @yield [response] for a future of Future.all, the values as an Array or as separate parameters
+    # @return [Future] of the block's value, or of that value's value if it is a Future. If this future has an error,
+    #   the block is skipped and the new Future has the same error. An exception of the block is the error of the new
+    #   Future, even one that ends the thread
+    # @raise [InvalidRequest] without a block, or when the block does not take one argument
     def then(&block)
       raise InvalidRequest, "then: needs a block" unless block
 
@@ -107,12 +110,12 @@ module Trunkline
       following
     end
 
-    # Goes on after an error, as #then does after a Response.
+    # Calls a block with the error of the call, as #then does with the Response.
     #
-    # @param classes [Array<Class>] of the errors that are meant; StandardError unless given
+    # @param classes [Array<Class>] error classes to handle; default StandardError
     # @yield [error]
-    # @return [Future] of the block's value; any other value, or error, skips the block
-    # @raise [InvalidRequest] without a block
+    # @return [Future] of the block's value; a response, or an error of another class, skips the block
+    # @raise [InvalidRequest] without a block, when the block does not take one argument, or for anything but classes
     def rescue(*classes, &block)
       raise InvalidRequest, "rescue: needs a block" unless block
 
@@ -133,9 +136,9 @@ module Trunkline
       "#<#{self.class} #{@ready ? @value.class : "pending"}>"
     end
 
-    # @api private Marks the request as about to be sent: a Cancelled then says that the server may have it.
+    # @api private Marks the request as about to be sent: a later Cancelled says that the server may have received it.
     # @param now [Float] monotonic seconds
-    # @return [Boolean] false when it was given up before: nothing is to be sent
+    # @return [Boolean] false when the future has a result already: the request must not be sent
     def claim(now)
       @lock.synchronize do
         return false if @ready
@@ -146,7 +149,7 @@ module Trunkline
     end
 
     # @api private
-    # @return [Boolean] whether it was not settled before
+    # @return [Boolean] whether this call has set the result
     def settle(value = nil)
       first = false
       @lock.synchronize do
@@ -160,7 +163,7 @@ module Trunkline
       tell if first
     end
 
-    # @api private Calls it with the value, at once when there is one.
+    # @api private Calls the callback with the result, at once if it is known.
     def on_ready(&callback)
       waits = @lock.synchronize { @callbacks << callback unless @ready }
       callback.call(@value) unless waits
@@ -192,7 +195,7 @@ module Trunkline
 
     private
 
-    # Wakes those who wait, and calls every callback, also when one of them ends the thread.
+    # Wakes up waiting threads, and calls every callback, even when one of them ends the thread.
     def tell
       @settled.broadcast
       @callbacks.shift.call(@value) until @callbacks.empty?
@@ -208,7 +211,7 @@ module Trunkline
 
       return timeout if timeout < Timeouts::ENDLESS
 
-      Timeouts::ENDLESS # Array#min warns of a great Integer on JRuby
+      Timeouts::ENDLESS # for a very large Integer, Array#min warns on JRuby
     end
 
     def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -4,8 +4,8 @@ require_relative "errors"
 require_relative "redacted"
 
 module Trunkline
-  # Header fields: in the order they came, repeated ones kept, names compared without case (RFC 9110 5.1).
-  # Frozen. Those of an answer are read from its bytes when they are asked for.
+  # Header fields, in order, with repeated fields kept; names are compared without case (RFC 9110 5.1). Frozen. The
+  # fields of a response are parsed on first use.
   class Headers
     include Enumerable
     include Redacted
@@ -13,13 +13,14 @@ module Trunkline
     TOKEN = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+\z/
     # @api private
     FORBIDDEN = /[\x00-\x08\x0a-\x1f\x7f]/n
-    # White space around a value does not belong to it (RFC 9110 5.5).
+    # White space around a value is not part of it (RFC 9110 5.5).
     PADDED = /\A[ \t]|[ \t]\z/n
     private_constant :PADDED
 
-    # Fields whose values are credentials: bound to the origin they were set for.
+    # Fields whose values are credentials: they are sent only to the origin that they were set for.
     CREDENTIALS = %w[authorization cookie proxy-authorization x-api-key].freeze
-    # Fields whose values are shown. Any other may be a credential: applications have tokens of their own.
+    # Fields whose values are shown. The values of all others are hidden, because applications have credential fields of
+    # their own.
     SHOWN = %w[
       accept accept-charset accept-encoding accept-language accept-ranges access-control-allow-headers
       access-control-allow-methods access-control-allow-origin age allow alt-svc cache-control connection
@@ -32,12 +33,12 @@ module Trunkline
     private_constant :SHOWN
 
     class << self
-      # Turns what a caller gives as headers: into pairs, each checked.
+      # Converts headers: of a caller to pairs, and checks them.
       #
       # @param given [Hash, Headers, Array<Array>] names as String or Symbol (:x_id is "x-id"); values as String,
       #   Symbol, Numeric, an Array of those (one field each), or nil (removes a default)
       # @return [Array<Array(String, String)>] frozen pairs; a nil value stays nil
-      # @raise [InvalidRequest]
+      # @raise [InvalidRequest] for an invalid name or value
       # @api private
       def pairs(given)
         checked_pairs(given) if collection(given).is_a?(Array)
@@ -51,8 +52,8 @@ module Trunkline
         end.freeze
       end
 
-      # @return [Hash, Headers, Array] what was given as headers:, whose elements are not looked at
-      # @raise [InvalidRequest]
+      # @return [Hash, Headers, Array] given; its elements are not checked
+      # @raise [InvalidRequest] for any other class
       # @api private
       def collection(given)
         return given if given.is_a?(Hash) || given.is_a?(Headers) || given.is_a?(Array)
@@ -66,7 +67,8 @@ module Trunkline
         text = name.is_a?(Symbol) ? name.name.tr("_", "-") : name
         return frozen(text) if text.is_a?(String) && text.ascii_only? && TOKEN.match?(text)
 
-        # The caller may have given a whole field as its name: the value is not shown.
+        # The caller may have passed a whole field as its name, so the message does not show the part that may be a
+        # value.
         shown = text.is_a?(String) ? "what begins with #{text.b[/\A[!#$%&'*+\-.^_`|~0-9A-Za-z]*/].inspect}" : name.class
         raise InvalidRequest, "#{argument}: must be a field name of letters, digits and !#$%&'*+-.^_`|~, got #{shown}"
       end
@@ -85,14 +87,14 @@ module Trunkline
       end
 
       # @param pairs [Enumerable<Array(String, String)>]
-      # @return [Array<Array(String, String)>] with what may be a credential hidden
+      # @return [Array<Array(String, String)>] the pairs, with values that may be credentials hidden
       # @api private
       def redact(pairs)
         pairs.map { |name, value| [name, hidden?(name) ? Redacted::HIDDEN : value] }
       end
 
-      # Joins two lists of pairs: a name in the second replaces that name's pairs in the first. A nil value stays, to
-      # remove a default.
+      # Merges two lists of pairs: the pairs of a name in the second list replace those in the first. A pair with a nil
+      # value is kept: it removes a default.
       #
       # @return [Array<Array(String, String)>]
       # @api private
@@ -117,7 +119,7 @@ module Trunkline
                else raise InvalidRequest.of("headers: #{name}", value.class, "a String, Symbol or Numeric")
                end
         bytes = text.ascii_only? ? text : text.b
-        # The value is not shown: it may be a credential.
+        # The message does not show the value, because it may be a credential.
         if bytes.match?(FORBIDDEN)
           raise InvalidRequest, "headers: #{name}: must have no CR, LF, NUL or other control characters in its value"
         end
@@ -130,7 +132,7 @@ module Trunkline
       end
     end
 
-    # The fields of an answer. They are read from its bytes when something is asked for.
+    # The fields of a response. They are parsed when a method needs them.
     #
     # @api private
     # @param response [Response]
@@ -147,7 +149,7 @@ module Trunkline
     end
 
     # @param name [String, Symbol]
-    # @return [String, nil] the value; several are joined by ", " (RFC 9110 5.3)
+    # @return [String, nil] the value; the values of repeated fields are joined by ", " (RFC 9110 5.3)
     def [](name)
       return @response[name] if @response
 
@@ -156,15 +158,18 @@ module Trunkline
     end
 
     # @param name [String, Symbol]
-    # @return [Array<String>] every value of that name, in order
+    # @return [Array<String>] all values of that name, in order
     def get_all(name)
       name = name.name.tr("_", "-") if name.is_a?(Symbol)
       pairs.each_with_object([]) { |(known, value), found| found << value if known.casecmp?(name) }
     end
     alias values get_all
 
-    # @return [String] as #[]
-    # @raise [KeyError] when there is no such field and neither default nor block
+    # @param name [String, Symbol]
+    # @param default [Object] returned when there is no such field
+    # @yield [name] its value is returned when there is no such field
+    # @return [String, Object] see #[]
+    # @raise [KeyError] when there is no such field, and neither default nor block
     def fetch(name, *default)
       value = self[name]
       return value unless value.nil?
@@ -174,14 +179,15 @@ module Trunkline
       raise KeyError.new("no header field #{name}", receiver: self, key: name)
     end
 
-    # @return [Boolean]
+    # @return [Boolean] whether there is such a field
     def key?(name)
       !self[name].nil?
     end
     alias include? key?
     alias has_key? key?
 
-    # Yields name and value of every field, repeated ones each by itself.
+    # Yields the name and value of each field; repeated fields are yielded separately.
+    # @return [self, Enumerator] an Enumerator without a block
     def each(&block)
       return enum_for(:each) { size } unless block
 
@@ -189,18 +195,18 @@ module Trunkline
       self
     end
 
-    # @return [Array<String>] the distinct names, as first written
+    # @return [Array<String>] the distinct names, each as it was first written
     def names = pairs.map(&:first).uniq(&:downcase)
     alias keys names
 
-    # @return [Integer] number of fields, repeated ones counted each
+    # @return [Integer] number of fields; repeated fields are counted separately
     def size = pairs.size
     alias length size
 
     # @return [Boolean]
     def empty? = pairs.empty?
 
-    # @return [Hash{String => String}] names in lower case; values joined as by #[]
+    # @return [Hash{String => String}] names in lower case; values of repeated fields joined as by #[]
     def to_h
       return @response._fields_by_name if @response
 
@@ -210,7 +216,7 @@ module Trunkline
       end
     end
 
-    # @return [Array<Array(String, String)>] a copy of the fields
+    # @return [Array<Array(String, String)>] copies of the pairs of name and value
     def to_a = pairs.map(&:dup)
 
     def ==(other)
@@ -220,12 +226,12 @@ module Trunkline
 
     def hash = comparable.hash
 
-    # Shows the values of fields that are known to hold no credential, and hides all others.
+    # Shows only the values of fields that are known to hold no credentials.
     def inspect
       "#<#{self.class} #{Headers.redact(pairs).map { |pair| pair.join(": ") }.join(" | ")}>"
     end
 
-    # Marshal and YAML write what inspect shows. To write all values, write #to_a.
+    # Marshal and YAML write the fields as #inspect shows them. To keep all values, write #to_a.
     # @return [Array<Array(String, String)>]
     def marshal_dump = Headers.redact(pairs)
 

@@ -9,19 +9,20 @@ module Trunkline
   #
   # @api private
   module Host
-    # Letters, digits, "-" and "_" (seen in the names of containers); labels of up to 63, 253 in all.
+    # Letters, digits, "-" and "_" (used in names of containers); labels of up to 63 characters, 253 characters in all.
     NAME = /\A(?=.{1,254}\z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?\z/
-    # What ends in a number is an address (WHATWG URL 3.5): no resolver may read it as another one.
+    # A host whose last label is a number is an IPv4 address (WHATWG URL 3.5); a resolver must not read it in another
+    # notation.
     NUMERIC = /(?:\A|\.)(?:\d+|0x\h*)\.?\z/
     IPV4 = /\A(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\z)|\z)){4}\z/
     ALLOWED = "a host name, an IPv4 address or an IPv6 address in brackets"
 
     module_function
 
-    # @param text [String] as it stands in a URL
-    # @param argument [String] what to call it in an error
+    # @param text [String] the host in a URL
+    # @param argument [String] name of the argument in errors
     # @return [String] lower case, ASCII (IDNA), IPv6 without brackets
-    # @raise [InvalidRequest]
+    # @raise [InvalidRequest] when text is not a valid host
     def normalise(text, argument = "url: host")
       return ipv6(text, argument) if text.start_with?("[")
 
@@ -32,7 +33,7 @@ module Trunkline
     end
 
     # @param host [String] a name or an address, an IPv6 address with or without brackets
-    # @return [String] as a URL has it, IPv6 in brackets
+    # @return [String] as in a URL: IPv6 in brackets
     def bracketed(host)
       host.include?(":") && !host.start_with?("[") ? "[#{host}]" : host
     end
@@ -45,7 +46,7 @@ module Trunkline
       raise InvalidRequest.of(argument, text, ALLOWED)
     end
 
-    # The gem is loaded for those alone who need it. Bytes that are not UTF-8 are no name.
+    # The gem simpleidn is loaded only for names that are not ASCII. A name in another encoding than UTF-8 is invalid.
     def internationalised(text, argument)
       Loading.apart { require "simpleidn" }
       raise InvalidRequest.of(argument, text, ALLOWED) unless text.encoding == Encoding::UTF_8

@@ -11,8 +11,8 @@ require_relative "insight/overview"
 require_relative "insight/probe"
 
 module Trunkline
-  # Finds outgoing HTTP calls that should not have been made one after another: those of Trunkline and its facades, of
-  # Net::HTTP and of Faraday. Its file is not loaded with the library:
+  # Finds outgoing HTTP calls that should not have been made one after another. It sees the calls of Trunkline, its
+  # facades, Net::HTTP and Faraday. This file is not loaded with the library:
   #
   #   require "trunkline/insight"
   #
@@ -21,7 +21,8 @@ module Trunkline
   #   # nightly import: 14 calls to api.test one after another (GET /users/:id x 14), 1.72 s of 2.10 s.
   #   # Side by side: about 0.14 s. app/models/user.rb:31
   #
-  # Middleware watches requests, JobMiddleware jobs of Sidekiq, and a Railtie does both for Rails.
+  # Middleware watches the requests of a Rack application, JobMiddleware watches Sidekiq jobs. In Rails, a Railtie
+  # watches requests and Active Job jobs.
   module Insight
     autoload :Assertions, "#{__dir__}/insight/assertions"
     autoload :JobMiddleware, "#{__dir__}/insight/job_middleware"
@@ -29,7 +30,7 @@ module Trunkline
     autoload :Middleware, "#{__dir__}/insight/middleware"
     autoload :Panel, "#{__dir__}/insight/panel"
 
-    # How many calls of one shape, one after another, are a loop.
+    # How many calls of one shape (method and path pattern), one after another, count as a loop.
     LOOP = 3
     # How many reports are kept for Insight.report.
     KEPT = 100
@@ -42,14 +43,14 @@ module Trunkline
     @probe = Probe.new
 
     class << self
-      # Watches the calls that a block makes, in its thread and fiber; from Ruby 3.2 on also in the threads and fibers
-      # that it starts. Watches may be nested: each sees the calls in it.
+      # Collects the calls that the block makes in its thread and fiber; from Ruby 3.2 on also those of the threads and
+      # fibers that the block starts. Watches may be nested: an outer watch also collects the calls of an inner one.
       #
-      # @param name [String, nil] for the report
-      # @param min [Integer] how many calls of one shape, one after another, are a loop
+      # @param name [String, nil] name of the watch in the report; nil: the file and line of the caller
+      # @param min [Integer] how many calls of one shape, one after another, count as a loop; at least 2
       # @yield
-      # @return [Report]
-      # @raise [InvalidRequest]
+      # @return [Report] the calls and the findings
+      # @raise [InvalidRequest] without a block, or for an invalid min
       def watch(name = nil, min: LOOP, &block)
         raise InvalidRequest, "watch: needs a block, whose calls it watches" unless block
         raise InvalidRequest.of("min", min, "an Integer from 2") unless min.is_a?(Integer) && min >= 2
@@ -59,22 +60,23 @@ module Trunkline
         keep(collector.report)
       end
 
-      # @return [Overview] of the last watches that found something, 100 at most
+      # @return [Overview] the reports of the last 100 watches that had findings
       def report = Overview.new(@lock.synchronize { @reports.dup })
 
-      # Forgets what #report tells.
+      # Deletes the reports that #report returns.
       # @return [nil]
       def clear
         @lock.synchronize { @reports.clear }
         nil
       end
 
-      # The share of requests and jobs that the middlewares watch: 0.0 in production, unless it was set, else 1.0.
-      # @return [Float]
+      # The share of requests and jobs that Middleware and JobMiddleware watch. The default is 0.0 in production and 1.0
+      # elsewhere.
+      # @return [Float] from 0.0 to 1.0
       def sample = @sample || (environment == "production" ? 0.0 : 1.0)
 
       # @param share [Numeric, nil] from 0 to 1; nil for the default
-      # @raise [InvalidRequest]
+      # @raise [InvalidRequest] for any other value
       def sample=(share)
         unless share.nil? || (share.is_a?(Numeric) && share.real? && share.between?(0, 1))
           raise InvalidRequest.of("sample", share, "a number from 0 to 1")
@@ -83,12 +85,12 @@ module Trunkline
         @sample = share&.to_f
       end
 
-      # What is told of findings: by default Rails' logger, else Trunkline.logger.
+      # The logger for the findings of watched requests and jobs. The default is Rails' logger, else Trunkline.logger.
       # @return [#warn]
       def logger = @logger || (defined?(::Rails.logger) && ::Rails.logger) || Trunkline.logger
       attr_writer :logger
 
-      # Runs a block whose calls a collector gets.
+      # Runs a block and adds its calls to the collector.
       # @return [Object] the block's value
       # @api private
       def collect(collector)
@@ -103,7 +105,7 @@ module Trunkline
         leave
       end
 
-      # Warns of what the watch of a request or a job has found.
+      # Logs a warning with the findings of a watched request or job, if there are any.
       # @return [Report]
       # @api private
       def finish(collector)
@@ -113,7 +115,7 @@ module Trunkline
       end
 
       # Keeps a report that has findings for #report.
-      # @return [Report] the same
+      # @return [Report] the given report
       # @api private
       def keep(report)
         return report if report.findings.empty?
@@ -125,20 +127,20 @@ module Trunkline
         report
       end
 
-      # @return [String] "development" when nothing says so
+      # @return [String] from RAILS_ENV or RACK_ENV; "development" without either
       # @api private
       def environment = ENV["RAILS_ENV"] || ENV["RACK_ENV"] || "development"
 
-      # @return [Collector, nil] of this fiber
+      # @return [Collector, nil] the collector of the current fiber
       # @api private
       def current = store[KEY]
 
       private
 
-      # Threads and fibers inherit Fiber's, of Ruby 3.2 and newer.
+      # New threads and fibers inherit fiber storage (Ruby 3.2), but not fiber-local variables.
       def store = Fiber.respond_to?(:[]) ? Fiber : Thread.current
 
-      # The probe is there while somebody watches; the hooks stay, and ask #current.
+      # The probe is installed while there is a watch. The hooks stay installed, and do nothing while #current is nil.
       def listen
         NetHTTPHook.install
         FaradayHook.install

@@ -6,32 +6,34 @@ require_relative "lock"
 require_relative "redacted"
 
 module Trunkline
-  # The probes that see calls: those of the whole process, such as the listeners of Trunkline.on and the instruments for
-  # other libraries, and a client's own, such as its log. A probe has any of these methods:
+  # Probes observe calls: all calls of the process (the listeners of Trunkline.on, the instruments for other libraries),
+  # or those of one client (its log). A probe implements any of these methods:
   #
-  #   wanted? -> Boolean       whether anybody listens to it now; without it, somebody does
-  #   note -> Object           called in the thread that makes a call, when it is made; for what belongs to that thread
+  #   wanted? -> Boolean       whether the probe has a listener now; a probe without this method always has one
+  #   note -> Object           called in the thread that makes a call, before the call begins; for state of that thread
   #   call_begins(call, note) -> state
-  #                            call: the Policy::Call, with #request, #began, #template; state is given to the others
+  #                            call: the Policy::Call, with #request, #began, #template; state is passed to the methods
+  #                            below
   #   attempt_begins(state, request, number) -> [attempt_state, fields]
-  #                            before each request; fields: nil, or a Hash of header fields to lay over it
+  #                            before each request; fields: nil, or a Hash of header fields to set on the request
   #   attempt_ends(attempt_state, lap)
-  #                            lap: a Policy::Log::Lap; its result is a Response, an Error, or nil when it was cancelled
-  #   told(state, kind, facts) of a policy: :retry, :breaker, :cache, :connection
-  #   call_ends(state, result) a Response or an exception
+  #                            lap: a Policy::Log::Lap; its result is a Response, an Error, or nil if it was cancelled
+  #   told(state, kind, facts) an event during the call; kind: :retry, :breaker, :cache or :connection
+  #   call_ends(state, result) result: a Response or an exception
   #
-  # What a probe raises never harms a call: it is told once, through the logger.
+  # An exception that a probe raises does not affect the call. It is logged once.
   #
   # @api private
   module Instrument
-    # The instruments that load themselves, and what says that their library is there.
+    # Instruments that are loaded automatically, each with a constant that exists when its library is loaded.
     LIBRARIES = {
       active_support: "ActiveSupport::Notifications", log_subscriber: "Rails::Railtie",
       opentelemetry: "OpenTelemetry::Instrumentation::Base", sentry: "Sentry::Utils::HttpTracing",
       datadog: "Datadog::Tracing::Contrib::HTTP", new_relic: "NewRelic::Agent::HTTPClients::AbstractRequest",
       appsignal: "Appsignal::Transaction"
     }.freeze
-    # What a probe's failure is. Other exceptions are how time limits and shutdowns end a thread.
+    # Exceptions that count as a failure of the probe. Others are raised, because timeouts and shutdowns use them to end
+    # a thread.
     FAILURES = [StandardError, ScriptError, SecurityError, NoMemoryError, SystemStackError].freeze
     private_constant :LIBRARIES, :FAILURES
 
@@ -42,7 +44,7 @@ module Trunkline
     @failed = {}
 
     class << self
-      # @return [Array<Object>] of the process
+      # @return [Array<Object>] the probes of the process
       attr_reader :probes
 
       # @return [void]
@@ -61,7 +63,8 @@ module Trunkline
         end
       end
 
-      # @return [Hash{Object => Object}, nil] what the probes note in this thread; nil without probes
+      # @return [Hash{Object => Object}, nil] by probe, the result of its #note in this thread; nil without wanted
+      #   probes
       def notes
         notes = nil
         @probes.each do |probe|
@@ -73,8 +76,8 @@ module Trunkline
         notes
       end
 
-      # Loads the instruments of libraries that are there: asked at the end of this gem's loading, and when a client is
-      # made.
+      # Loads the instruments whose libraries are loaded. Called at the end of this gem's loading, and whenever a client
+      # is made.
       # @return [void]
       def meet_libraries
         LIBRARIES.each do |name, constant|
@@ -85,22 +88,22 @@ module Trunkline
         end
       end
 
-      # Meets libraries, and does what instruments have left for when the first client is made.
+      # Loads instruments, then calls the blocks that were given to #at_client.
       # @return [void]
       def client_is_made
         meet_libraries
         @at_client.shift.call until @at_client.empty?
       end
 
-      # @yield when the next client is made
+      # @yield once, when the next client is made
       # @return [void]
       def at_client(&block)
         @at_client << block
       end
 
-      # Runs a probe's method.
-      # @param failures [Array<Class>] of exceptions that harm no call
-      # @return [Object, nil] nil when it raised
+      # Runs a block that calls a probe's method, and logs the exception that it raises.
+      # @param failures [Array<Class>] classes of exceptions to log; others, and interrupts, are raised
+      # @return [Object, nil] the block's value; nil when it raised
       def guard(probe, failures = FAILURES)
         yield
       rescue *failures => error
@@ -121,7 +124,7 @@ module Trunkline
                               "(#{error.backtrace&.first}); calls go on without it")
         nil
       rescue StandardError
-        nil # nor does a logger that fails harm a call
+        nil # an error of the logger must not affect the call
       end
     end
   end

@@ -9,25 +9,27 @@ require_relative "response"
 require_relative "surroundings"
 
 module Trunkline
-  # Interceptors, for tests, see each call of every client, batch and facade before it is sent, and may answer it. The
-  # library loads this file when the first one is added.
+  # Interceptors, for tests, are called with each request of every client, batch and facade before it is sent, and may
+  # supply the response. Stubs and the adapter for WebMock load this file.
   #
-  # An interceptor has intercept(request, body), where body is the whole content as a String, or nil. It returns
+  # An interceptor implements intercept(request, body), where body is the whole content as a String, or nil. It returns
   #
   #   an Answer   the result of the call; nothing is sent
-  #   callable    called with the Response of the call, which is sent
-  #   nil         the call is sent
+  #   a callable  the request is sent, and the callable is called with the Response
+  #   nil         the request is sent
   #
-  # What it raises is the result of the call. One that has hooks?(library) does not see calls that come from such a
-  # library, because it sees them there already.
+  # An exception that it raises is the result of the call. It may implement hooks?(library), which returns whether it
+  # intercepts the calls of that library (:net_http or :faraday) itself; then it is not called for requests that the
+  # library makes through Trunkline.
   module Interception
-    # The result of a call that is not sent. Of an error, response is what a streaming call reads before it, or nil.
+    # The result of a call that is not sent. With an error, response is what a streaming call reads before the error is
+    # raised, or nil.
     Answer = Struct.new(:response, :error) do
       include Redacted
 
-      # @param headers [Hash, Array] as a caller's headers: (see Headers.pairs)
+      # @param headers [Hash, Array] as the option headers: (see Headers.pairs)
       # @param body [String] as the caller gets it: it is not decoded
-      # @param error [Exception, nil]
+      # @param error [Exception, nil] what the call raises
       # @return [Answer]
       # @raise [InvalidRequest] for invalid headers
       def self.of(request, status:, reason: "", headers: [], body: "", error: nil)
@@ -35,7 +37,7 @@ module Trunkline
       end
 
       # @return [Response]
-      # @raise [Exception]
+      # @raise [Exception] the error; a streaming call with a response raises it after the body
       def deliver(streaming)
         return response.extend(Replay).replay(error) if streaming && response
         raise error if error
@@ -47,7 +49,7 @@ module Trunkline
     @active = [].freeze
 
     class << self
-      # @return [Array] interceptors of this fiber's calls, the first asked first
+      # @return [Array] the interceptors for calls of the current fiber, in the order in which they are called
       def active
         library = Surroundings.library
         return @active if library.nil? || @active.empty?
@@ -55,7 +57,7 @@ module Trunkline
         @active.reject { |interceptor| interceptor.respond_to?(:hooks?) && interceptor.hooks?(library) }
       end
 
-      # Idempotent.
+      # Adds an interceptor that is called before all others. If it was added already, it is moved to the front.
       # @return [nil]
       def add(interceptor)
         Engine.singleton_class.prepend(EnginePatch)
@@ -64,7 +66,7 @@ module Trunkline
         nil
       end
 
-      # Idempotent.
+      # Removes an interceptor, if it is there.
       # @return [nil]
       def remove(interceptor)
         @active = (@active - [interceptor]).freeze
@@ -73,7 +75,7 @@ module Trunkline
 
       # @param request [Request]
       # @param body [String, nil]
-      # @return [Answer, #call, nil] of the first interceptor that does not return nil
+      # @return [Answer, #call, nil] the result of the first interceptor that does not return nil; nil if all do
       def verdict(request, body)
         active.each do |interceptor|
           verdict = interceptor.intercept(request, body) or next
@@ -95,8 +97,9 @@ module Trunkline
         text
       end
 
-      # @param text [String, nil] the content, read from the request's own
-      # @return [Request] that sends text
+      # @param text [String, nil] the content of the request, which has been read
+      # @param streaming [Boolean] whether the response is streamed
+      # @return [Request] a request with text as its content
       def unread(request, text, streaming)
         read = !text.equal?(request.content)
         return request if !read && streaming == request.streaming?
@@ -106,7 +109,7 @@ module Trunkline
 
       private
 
-      # Who answers in the place of a server takes the body in one piece.
+      # The interceptor gets the body in one piece, so progress is reported only at its beginning and its end.
       def tell_progress(request, body)
         progress = request.progress or return
         total = request.content_length unless request.content_length.negative?
@@ -133,18 +136,20 @@ module Trunkline
         request.streaming? ? response.extend(Replay).replay : response
       end
 
-      # Makes no connection: the call may be answered without one.
+      # Opens no connection while there are interceptors, because they may supply the response without one.
       def connect(pool, request)
         Interception.active.empty? ? super : Engine.response(request, "HTTP/1.1 200 \r\n\r\n", "")
       end
     end
 
-    # Prepended to Engine::Multi. A streamed call that an interceptor answers has several results: the Response, each
-    # piece, and nil or an error. Each #run returns one of them, so that the call can be cancelled in between.
+    # Prepended to Engine::Multi. A streamed call whose response comes from an interceptor has several results: the
+    # Response, each piece of the body, and nil or an error. Each #run returns one of them, so that the call can be
+    # cancelled in between.
     module MultiPatch
       include Redacted
 
-      # Tag of a call whose Response an interceptor is called with; stream: the id of the call if it streams.
+      # Replaces the tag of a call whose Response is passed to an interceptor's callable (verdict). stream: the id of
+      # the call if its response is streamed.
       Observed = Struct.new(:tag, :verdict, :stream) { include Redacted }
 
       def add(request, deadline, tag)
@@ -191,14 +196,14 @@ module Trunkline
 
       private
 
-      # Ids of the engine are positive.
+      # The ids of these calls are negative, because those of the engine are positive.
       def answer(results, id = @last_answer = (@last_answer || 0) - 1)
         (@answers ||= {})[id] = results
-        wake # another fiber may be parked in run
+        wake # another fiber may be waiting in run
         id
       end
 
-      # @return [Array] as #run adds it
+      # @return [Array] tag, result and status, as #run adds them to results
       def next_result(id)
         tag, results = @answers[id]
         result = results.shift
@@ -208,8 +213,8 @@ module Trunkline
         [tag, result, (result.status if result.is_a?(Response))]
       end
 
-      # What an interceptor raises is the result of its call.
-      # @return [Answer, #call, nil, Exception]
+      # An exception that an interceptor raises is the result of the call.
+      # @return [Answer, #call, nil, Exception] what the interceptor returned or raised
       def verdict(request, text)
         Interception.verdict(request, text)
       rescue SignalException, SystemExit
@@ -226,7 +231,8 @@ module Trunkline
         verdict.error || verdict.response
       end
 
-      # @return [Array] as the engine gives them
+      # @return [Array] the results of a streamed call, as the engine returns them: the Response, the pieces of its
+      #   body, and nil or an error
       def pieces(verdict)
         return [result(verdict)] unless verdict.is_a?(Answer) && verdict.response
 

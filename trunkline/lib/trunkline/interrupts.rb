@@ -1,20 +1,22 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # Tells interrupts from errors of the caller's own code. What a block, a body or a signer raises concerns one
-  # request of many; what another thread raises in it (Thread#raise, Timeout with a class, Fiber#raise) ends the whole
-  # call, and Ruby does not tell the two apart. So a thread or fiber that runs callers' code for many requests is
-  # extended by this module, and its own #raise marks the exception. See docs/decisions/0007.
+  # Distinguishes interrupts from errors of the caller's own code. An exception that a block, a body or a signer raises
+  # concerns one request of many. An exception that another thread or fiber raises in the running one (Thread#raise,
+  # Timeout with a class, Fiber#raise) ends the whole call. Ruby does not distinguish the two, so a thread or fiber that
+  # runs callers' code for many requests is extended by this module, whose #raise marks the exception. See
+  # docs/decisions/0007.
   #
   # @api private
   module Interrupts
-    # On a marked exception: its own object_id, since copies are no interrupts; that of the thread which it was raised
-    # in, since elsewhere it is a result; and whether Timeout raised it.
+    # The instance variable of a marked exception: the object_id of the exception, since a copy is not an interrupt; the
+    # object_id of the thread in which it was raised, since in another thread it is a result; and whether Timeout raised
+    # it.
     MARK = :@trunkline_interrupt
     private_constant :MARK
 
     class << self
-      # From now on, what is raised in the current thread and fiber from outside is marked.
+      # From now on, exceptions that are raised in the current thread and fiber from outside are marked.
       def watch
         thread = Thread.current
         thread.extend(self) unless thread.is_a?(self)
@@ -22,8 +24,8 @@ module Trunkline
         fiber.extend(self) unless fiber.is_a?(self)
       end
 
-      # @param error [Exception] that ended callers' code in the current thread
-      # @return [Boolean] whether an interrupt is what it comes from: then it must be raised on
+      # @param error [Exception] an exception that ended the caller's code in the current thread
+      # @return [Boolean] whether the exception or one of its causes is an interrupt; then it must be raised again
       def ended_by?(error)
         thread = Thread.current.object_id
         until error.nil?
@@ -35,13 +37,14 @@ module Trunkline
         false
       end
 
-      # Raises a result that is no StandardError, since no rescue is to hide it.
+      # Raises a result that is an exception other than a StandardError, since a plain rescue must not hide it.
       # @param result [Object]
       def raise_unhidden(result)
         raise result if result.is_a?(Exception) && !result.is_a?(StandardError)
       end
 
-      # Runs what has a fiber of its own, an Enumerator's or a signer's: a throw out of it ends there, and goes on here.
+      # Resumes another fiber, such as that of an Enumerator or of a signer. A throw cannot leave a fiber: Ruby raises
+      # UncaughtThrowError instead, and this method throws again in the current fiber.
       # @yield resumes the fiber
       def throwing_on
         yield
@@ -49,8 +52,8 @@ module Trunkline
         throw error.tag, error.value
       end
 
-      # @param given [Array] as of Thread#raise
-      # @return [Exception, nil] nil when they name none, or one that cannot be marked
+      # @param given [Array] the positional arguments of Thread#raise
+      # @return [Exception, nil] the marked exception; nil when the arguments make none, or a frozen one
       def mark(given, options, raised_in, by_timeout)
         what, *message = given.empty? ? [RuntimeError, "unhandled exception"] : given
         backtrace = message.delete_at(1)
@@ -73,14 +76,14 @@ module Trunkline
         what.exception(*message, **options) if what.respond_to?(:exception)
       end
 
-      # Code that calls Timeout is interrupted by Thread#raise as well, and by what it asked for itself. Which Timeout
-      # it was cannot be seen when there are some on both sides: then it was the outer one.
+      # Timeout also uses Thread#raise. A Timeout that the caller's own code started is not an interrupt. When there are
+      # Timeouts both inside and outside the caller's code, the outer one is assumed to have expired.
       def own_timeout?(error)
         (error.backtrace_locations || []).any? { |one| timeout?(one) } && caller_locations.none? { |one| timeout?(one) }
       end
     end
 
-    # As Thread#raise and Fiber#raise.
+    # Marks the exception and raises it; takes the arguments of Thread#raise and Fiber#raise.
     def raise(*given, **options)
       return super if equal?(Thread.current) || equal?(Fiber.current)
 

@@ -10,24 +10,25 @@ require_relative "redacted"
 require_relative "url"
 
 module Trunkline
-  # Encodes what callers give as json:. The json gem encodes Hashes, Arrays, Strings, numbers, true, false and nil. Any
-  # other object is encoded in the first form that it has:
+  # Encodes the values of the option json:. The json gem encodes Hashes, Arrays, Strings, numbers, true, false and nil.
+  # For any other object, the first of these forms that it has is encoded:
   #
-  #   as_json   its own, or that of ActiveSupport, which gives one to every object when it is loaded
-  #   to_json   its own; the one that the json gem gives to every object would send "#<struct ...>"
+  #   as_json   the object's own, or the one that ActiveSupport defines for every object when it is loaded
+  #   to_json   the object's own; the one that the json gem defines for every object would send "#<struct ...>"
   #   a String  times and dates in ISO 8601 (RFC 3339), as ActiveSupport writes them; BigDecimal, URIs, paths, addresses
   #   to_hash, to_ary, to_str, and Set as an Array
   #
-  # An object without any is refused, and so is a key of a Hash whose to_s only shows what it is ("#<struct ...>").
+  # An object without any of these is refused, and so is a Hash key that has only the default to_s ("#<struct ...>").
   #
   # @api private
   module JSONEncoding
-    DEEPEST = 100 # as json's max_nesting
-    DIGITS = 3 # of a second
+    DEEPEST = 100 # levels of nesting, the default of max_nesting in the json gem
+    DIGITS = 3 # fractional digits of a second
     NATIVE = "Hash, Array, String, Symbol, Integer, Float, true, false or nil, or of what has to_json or as_json"
-    # JSON text that is put in as it is. The json gem has such a class since its version 2.10.
+    # JSON text that is inserted unchanged. The json gem has this class since version 2.10.
     Fragment = defined?(JSON::Fragment) ? JSON::Fragment : Struct.new(:json) { def to_json(*) = json }
-    # The json gem asks for the form of what it does not know since its version 2.10, and of keys not at once.
+    # Returns whether JSON::Coder calls its block for Hash keys too. JSON::Coder exists since version 2.10 of the json
+    # gem; its first versions called the block for values only.
     ASKS = lambda do
       asked = nil
       JSON::Coder.new { |_, key = false| (asked = key).to_s }.dump({ Object => 1 }) if defined?(JSON::Coder)
@@ -41,24 +42,24 @@ module Trunkline
     class << self
       # @param value [Object]
       # @return [String]
-      # @raise [InvalidRequest] when it has no form in JSON
+      # @raise [InvalidRequest] when the value cannot be encoded
       def generate(value)
         CODER ? CODER.dump(value) : generate_copy(value)
       rescue JSON::JSONError, EncodingError => error
-        # Without its cause, which has the whole of what was given.
+        # No cause, because the json gem's error contains the whole value.
         raise InvalidRequest, "json: cannot be generated: #{error.message}", cause: nil
       end
 
-      # As generate, without JSON::Coder.
+      # Does the same as generate, without JSON::Coder.
       #
       # @return [String]
       def generate_copy(value)
         JSON.generate(copy(value, 0))
       end
 
-      # @param object [Object] that is no JSON by itself
-      # @return [Object] which is, or has elements to be asked about
-      # @raise [InvalidRequest]
+      # @param object [Object] an object that the json gem cannot encode
+      # @return [Object] one that it can encode, or a collection of elements that may need #form in turn
+      # @raise [InvalidRequest] when the object has no form in JSON
       def form(object)
         case object
         when String then String.new(object).encode(Encoding::UTF_8)
@@ -75,7 +76,7 @@ module Trunkline
       # @raise [InvalidRequest]
       def key(object)
         text = object.to_s
-        # Ruby 4.0's Set shows itself as "Set[...]".
+        # Set#to_s returns "Set[...]" in Ruby 4.0.
         return text.encode(Encoding::UTF_8) unless text.start_with?("#<") || (defined?(::Set) && object.is_a?(::Set))
 
         raise InvalidRequest, "json: a key of a Hash must be a String, a Symbol or what has its own to_s, got an " \
@@ -104,21 +105,22 @@ module Trunkline
         end
       end
 
-      # ActiveSupport leaves some objects as they are, such as a Rational. The Coder asks once for each object.
+      # ActiveSupport's as_json returns some objects unchanged, such as a Rational. JSON::Coder calls its block only
+      # once per object, so such a form is converted further here.
       def converted(object, form)
         return form if native?(form)
 
         form.equal?(object) ? form_as_collection(object) || refuse(object) : form(form)
       end
 
-      # That of Redacted is for people.
+      # The as_json of Redacted only names the class, so the object is refused.
       def as_json(object)
         object.is_a?(Redacted) && object.method(:as_json).owner.equal?(Redacted) ? refuse(object) : object.as_json
       end
 
       def own_to_json?(object)
         !object.method(:to_json).owner.name.to_s.start_with?("JSON::")
-      rescue NameError # a BasicObject's delegator
+      rescue NameError # a delegator derived from BasicObject has no #method
         false
       end
 

@@ -5,32 +5,33 @@ require_relative "errors"
 require_relative "redacted"
 
 module Trunkline
-  # The values in a body of JSON as it comes. The engine finds them, and reads those whose meaning no option and no
-  # version of the json gem changes. JSON.parse, or json_decoder:, reads the others: those that are complete together,
-  # because one JSON.parse of many small values takes less time than one of each.
+  # Yields the values of a JSON body while it arrives. The engine finds the values, and parses those whose result
+  # depends neither on options nor on the version of the json gem. JSON.parse, or json_decoder:, parses the others.
+  # JSON.parse gets all complete values at once, because one call for many small values is faster than one call for
+  # each.
   #
   # @api private
   class JSONStream
     include Redacted
 
-    # Bytes of one value, unless limit: says otherwise.
+    # Maximum size of one value in bytes, unless limit: is given.
     VALUE_BYTES = 16 * 1024 * 1024
-    # Those of JSON.parse.
+    # The default of max_nesting: in JSON.parse.
     MAX_NESTING = 100
-    # Options of JSON.parse that mean the same for a value that is in an array.
+    # Options of JSON.parse that have the same effect when the value is an element of an array.
     SHARED_OPTIONS = %i[symbolize_names freeze max_nesting allow_nan allow_trailing_comma allow_control_characters
                         allow_invalid_escape allow_duplicate_key create_additions decimal_class object_class].freeze
-    # Those that the engine knows.
+    # Options of JSON.parse that the engine supports.
     ENGINE_OPTIONS = %i[symbolize_names freeze max_nesting allow_nan allow_trailing_comma allow_control_characters
                         allow_invalid_escape allow_duplicate_key].freeze
     LINES = %w[x-ndjson ndjson jsonl x-jsonl jsonlines x-jsonlines json-lines x-json-lines x-ldjson ldjson
                stream+json x-json-stream].freeze
 
     # @param response [Response]
-    # @param path [String, Array<String, Symbol, Integer>, nil]
-    # @param limit [Integer, nil]
+    # @param path [String, Array<String, Symbol, Integer>, nil] see Response#each_json
+    # @param limit [Integer, nil] maximum size of a value in bytes; nil: no limit
     # @param options [Hash] of JSON.parse, or of json_decoder:
-    # @raise [InvalidRequest]
+    # @raise [InvalidRequest] for an invalid limit
     def initialize(response, path, limit, options)
       unless limit.nil? || (limit.is_a?(Integer) && limit.positive?)
         raise InvalidRequest.of("limit", limit, "a positive number of bytes, or nil for any")
@@ -47,7 +48,7 @@ module Trunkline
                                          options.merge(limit: limit, max_nesting: @max_nesting, read: read))
     end
 
-    # @yield [value]
+    # @yield [value] each value, parsed
     # @raise [DecodeError, BodyTooLarge]
     def each(&block)
       @response._each_json_chunk do |chunk|
@@ -88,7 +89,7 @@ module Trunkline
 
     def together? = @decoder.nil? && (@options.keys - SHARED_OPTIONS).empty?
 
-    # @return [Array, nil] nil when one of them is refused: each is then read alone, to tell which
+    # @return [Array, nil] nil when a value is invalid: each is then parsed separately to find which one
     def parse_together(batch)
       JSON.parse(batch, **@options, max_nesting: 0)
     rescue JSON::ParserError, EncodingError
@@ -113,7 +114,7 @@ module Trunkline
       raise @response._no_json("#{words} #{where}"), cause: cause.new("#{words} #{where}")
     end
 
-    # Names of members that only the body tells are not quoted: they may be credentials.
+    # Member names that come from the body are not quoted, because they may be credentials.
     def describe(byte, line, positions)
       segments = @path || [nil]
       around = positions.zip(segments).map { |index, name| index || name || "*" }

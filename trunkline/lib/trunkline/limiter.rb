@@ -5,32 +5,32 @@ require_relative "limiter/adaptive_limit"
 require_relative "limiter/rate"
 
 module Trunkline
-  # How many requests may be in flight to one origin, and when the next one may start. The number is adaptive, or the
-  # caller's; an origin that refuses requests delays the next ones in both cases. A Limiter does no I/O and reads no
-  # clock: its caller tells it each event and its time (monotonic seconds). Not safe for use by two threads.
+  # Decides how many requests may be in flight to one origin, and when the next one may start. The number is adaptive,
+  # or set by the caller; an origin that refuses requests delays the next ones in both cases. A Limiter does no I/O and
+  # reads no clock: its caller passes the time of each event (monotonic seconds). Not safe for use by two threads.
   class Limiter
-    # The longest Retry-After that is heeded, in seconds.
+    # The longest pause in seconds; a longer Retry-After is shortened to it.
     LONGEST_PAUSE = 60.0
-    # Two 429s within so many seconds mean that the origin limits the rate.
+    # Two 429s within this many seconds mean that the origin limits the rate.
     REPEATED = 10.0
-    # Seconds: the first estimate of a round trip, and the least.
+    # Seconds: the first estimate of a round trip, and its lower bound.
     LEAST_ROUND = 0.01
-    # Seconds that a slot stays empty at least after a 429.
+    # The minimum time in seconds that a slot stays empty after a 429.
     LEAST_REST = 0.05
 
     # @return [Integer] requests in flight
     attr_reader :in_flight
 
     # @param now [Float] monotonic seconds
-    # @param fixed [Integer, nil] the limit that the caller asked for; nil: it is adaptive
+    # @param fixed [Integer, nil] the limit that the caller set; nil: the limit is adaptive
     # @param in_flight [Integer] requests in flight already
-    # @param maximum [Integer, nil] of an adaptive limit
+    # @param maximum [Integer, nil] the upper bound of an adaptive limit
     # @param remembered [Integer, nil] the limit found earlier (Memory)
-    # @param rate [Float, nil] starts a second found earlier (Memory)
+    # @param rate [Float, nil] starts per second found earlier (Memory)
     def initialize(now, fixed: nil, in_flight: 0, maximum: nil, remembered: nil, rate: nil)
       @concurrency = fixed ? FixedLimit.new(fixed) : AdaptiveLimit.new(maximum: maximum, remembered: remembered)
       @rate = LearntRate.new(rate, now) if rate
-      # Whether anything but the limit may keep the next one from starting.
+      # Whether anything but the limit may delay the next request.
       @held_back = !@rate.nil?
       @in_flight = in_flight
       @resting = []
@@ -44,7 +44,7 @@ module Trunkline
 
     def limit = @concurrency.limit
 
-    # Raises the maximum once an origin has answered over HTTP/2, where requests share connections.
+    # Raises the maximum once an origin has responded over HTTP/2, where requests share connections.
     # @param maximum [Integer]
     def maximum=(maximum)
       @concurrency.maximum = maximum
@@ -52,7 +52,7 @@ module Trunkline
 
     def generation = @concurrency.generation
 
-    # @return [Boolean] whether one more may start
+    # @return [Boolean] whether one more request may start
     def ready?(now)
       return @in_flight < @concurrency.limit unless @held_back
       return false if !rested?(now) || (@paused_until && paused?(now))
@@ -69,7 +69,7 @@ module Trunkline
       @concurrency.generation
     end
 
-    # @return [Float, nil] seconds until one more may start; nil when that takes an answer
+    # @return [Float, nil] seconds until one more request may start; nil when a request must end first
     def wait(now)
       return if @in_flight >= @concurrency.limit
       return @paused_until - now if @paused_until && paused?(now)
@@ -78,8 +78,8 @@ module Trunkline
       @rate ? @rate.wait(now) : 0.0
     end
 
-    # A request ended with a response that is neither 429 nor 503.
-    # @param started [Float]
+    # Records that a request ended with a response that is neither 429 nor 503.
+    # @param started [Float] when it was started, in monotonic seconds
     # @param generation [Integer] #generation when it was started
     def on_success(now, started, generation)
       latency = now - started
@@ -91,7 +91,7 @@ module Trunkline
       @concurrency.on_success(now, latency, generation, full)
     end
 
-    # A 503, a refused connection or a timeout: the origin had too many requests at a time.
+    # Records a 503, a failed connection or a timeout: the origin had too many requests at a time.
     # @param what [String] the reason, for #to_h
     # @param retry_after [Float, nil] seconds
     def on_overload(now, what, retry_after = nil)
@@ -102,7 +102,7 @@ module Trunkline
       withdraw(now, what)
     end
 
-    # A 429: the origin had too many requests in a period.
+    # Records a 429: the origin had too many requests in a period.
     # @param retry_after [Float, nil] seconds
     def on_rate_limit(now, retry_after = nil)
       @held_back = true
@@ -120,7 +120,7 @@ module Trunkline
       end
     end
 
-    # A request ended without telling anything of the origin's load, as a cancelled one.
+    # Records that a request ended without information about the origin's load, such as a cancelled one.
     def on_ignore
       @in_flight -= 1
     end
@@ -143,7 +143,7 @@ module Trunkline
       @in_flight + @resting.size < @concurrency.limit
     end
 
-    # One slot less for each refusal, down to half in a round trip.
+    # Takes away one slot for each refusal, at most half of them within a round trip.
     def withdraw(now, what)
       if now >= @window_until
         @window_until = now + [@round, LEAST_ROUND].max
@@ -173,7 +173,8 @@ module Trunkline
       @rate = nil if @rate&.idle?(@accepted_before) && whole
     end
 
-    # What was accepted in the last second: of the second before, the part that is not over.
+    # Returns how many requests were accepted in the last second, with a proportional part of the count of the full
+    # second before.
     def accepted(now)
       @accepted + @accepted_before * (1.0 - (now - @second)).clamp(0.0, 1.0)
     end

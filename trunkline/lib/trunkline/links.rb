@@ -5,7 +5,7 @@ require_relative "errors"
 require_relative "redacted"
 
 module Trunkline
-  # The links of a Link field (RFC 8288), in their order.
+  # The links of a Link header field (RFC 8288), in the order of the field.
   #
   #   response.links["next"]                       # "https://api.test/users?page=3", or nil
   #   response.links.map { |link| link.rels }
@@ -15,9 +15,9 @@ module Trunkline
 
     # One link. Frozen.
     #
-    #   url      of its target, absolute where it could be resolved
-    #   rels     its relation types, down-cased
-    #   params   its parameters by down-cased name; of one that is given twice the first; title* as title
+    #   url      String, the URL of the target; absolute if it could be resolved
+    #   rels     Array of relation types, in lower case
+    #   params   Hash of parameters by name in lower case; the first if one is given twice; title* is stored as title
     Link = Struct.new(:url, :rels, :params) do
       include Redacted
 
@@ -38,8 +38,8 @@ module Trunkline
 
     class << self
       # @param text [String, nil] the field's value; several values are joined by ","
-      # @param base [URL] what relative references are resolved against
-      # @return [Links] what can be read; a link-value that is none ends it
+      # @param base [URL] the URL against which relative references are resolved
+      # @return [Links] the links before the first malformed link-value
       def parse(text, base)
         scanner = StringScanner.new(text.to_s)
         found = []
@@ -94,8 +94,8 @@ module Trunkline
       freeze
     end
 
-    # @yield [link]
-    # @return [self, Enumerator]
+    # @yield [link] each Link
+    # @return [self, Enumerator] an Enumerator without a block
     def each(&block)
       return enum_for(:each) unless block
 
@@ -104,12 +104,13 @@ module Trunkline
     end
 
     # @param rel [String, Symbol] a relation type, such as "next"
-    # @return [String, nil] the URL of the first link of it; links with an anchor are another resource's (3.2)
+    # @return [String, nil] the URL of the first link with that relation type; nil if there is none. Links with an
+    #   anchor are skipped, because they belong to another resource (RFC 8288 3.2)
     def [](rel)
       find { |link| link.rels.include?(rel.to_s.downcase) && !link.params.key?("anchor") }&.url
     end
 
-    # @return [Boolean]
+    # @return [Boolean] whether there are no links
     def empty? = @links.empty?
 
     # @return [String] without userinfo and queries

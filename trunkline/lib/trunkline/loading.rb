@@ -1,19 +1,20 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # Loads files that are needed late, also in a fiber of a scheduler: Ruby 3.1 has the scheduler read source files, and
-  # Async's hook for that calls what came with Ruby 3.2.
+  # Loads files on first use, also in a fiber of a scheduler. Ruby 3.1 reads source files through the scheduler, and
+  # Async's hook for that calls methods that exist only since Ruby 3.2.
   #
   # @api private
   module Loading
     IN_FIBERS = RUBY_VERSION >= "3.2" || !Fiber.respond_to?(:current_scheduler) # JRuby 9.4 has no schedulers
     LATE = %i[BearerRefresh Cache CookieJar Recording].freeze
-    # Two fibers need the same files at the same time, and Ruby warns when one thread waits for another to load a file.
+    # Held while a thread loads files: two fibers may need the same files at the same time, and Ruby warns when one
+    # thread waits for another to load a file.
     LOCK = Mutex.new
     private_constant :IN_FIBERS, :LATE, :LOCK
 
     class << self
-      # @yield loads; in a thread of its own where a fiber cannot
+      # @yield loads files; called in a new thread if the current fiber cannot load files
       # @return [Object] what the block returns
       def apart(&block)
         return yield if IN_FIBERS || Fiber.current_scheduler.nil?
@@ -24,7 +25,8 @@ module Trunkline
         end.value
       end
 
-      # Does what autoload would do in a fiber that it cannot be done in. Fibers that begin at once share the thread.
+      # Loads the autoloaded constants in a thread, if the current fiber cannot load files. Fibers that call this method
+      # at the same time share the thread.
       # @return [void]
       def ahead_of_fibers
         return if IN_FIBERS || @ahead || Fiber.current_scheduler.nil?

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # A Mutex that can be taken in a signal handler, where Ruby refuses to wait for one.
+  # A Mutex that can also be locked in a signal handler, where Ruby does not allow Mutex#lock.
   #
   # @api private
   class Lock
-    # Seconds after which a handler that waits looks again.
+    # Maximum seconds that a signal handler sleeps in one #wait, before its caller checks the condition again.
     LOOK = 0.002
     private_constant :LOOK
 
@@ -14,8 +14,8 @@ module Trunkline
       @handler = nil
     end
 
-    # @yield [in_handler] while no other thread is in such a block
-    # @yieldparam in_handler [true, nil] whether a signal handler calls
+    # @yield [in_handler] while no other thread is in a block of this lock
+    # @yieldparam in_handler [true, nil] true in a signal handler
     # @return [Object] what the block returns
     def synchronize
       entered = false
@@ -29,18 +29,18 @@ module Trunkline
       in_handler { yield true }
     end
 
-    # Waits within such a block, while others may be in one. May return early.
+    # Waits within a block of #synchronize, and releases the lock while it waits. May return early.
     # @param condition [Condition]
-    # @param seconds [Float, nil] at the most
-    # @raise [ThreadError] in a handler that has interrupted such a block: nobody could end the wait
+    # @param seconds [Float, nil] maximum wait; nil: no limit
+    # @raise [ThreadError] in a signal handler that has interrupted a block of #synchronize: the wait could never end
     def wait(condition, seconds)
       @handler && Thread.current.equal?(Thread.main) ? wait_in_handler(seconds) : condition.wait(@mutex, seconds)
     end
 
     private
 
-    # A handler interrupts the main thread between two of its steps, and goes on without the lock when that thread has
-    # it. Another thread gives it back.
+    # A signal handler runs in the main thread. If the main thread holds the lock already, the handler runs without
+    # taking it. If another thread holds it, the handler waits until it is released.
     def in_handler
       outer = @handler
       locked = take
@@ -51,7 +51,7 @@ module Trunkline
       @mutex.unlock if locked
     end
 
-    # Ruby lets no handler wait for a condition.
+    # Ruby does not allow a signal handler to wait for a ConditionVariable.
     def wait_in_handler(seconds)
       raise ThreadError, "a signal handler cannot wait for what it has interrupted" if @handler == :without_lock
 
@@ -61,7 +61,7 @@ module Trunkline
       take unless @mutex.owned?
     end
 
-    # @return [Boolean] false when this thread has it
+    # @return [Boolean] false when this thread holds the lock already
     def take
       until (locked = @mutex.try_lock) || @mutex.owned?
         Thread.pass

@@ -3,23 +3,23 @@
 require_relative "redaction"
 
 module Trunkline
-  # A call in one line:
+  # Formats a call as one line:
   #
   #   GET api.test/users 200 in 34 ms (connect 0, first byte 31, 2 attempts, reused)
   #   GET api.test/users 200 in 302 ms (connect 0, first byte 6, waited 296 for Ruby's lock, reused)
   #   GET api.test/users ConnectTimeout in 5000 ms (3 attempts)
   #
-  # All in milliseconds. Credentials are hidden (see Redaction).
+  # All times are in milliseconds. Credentials are hidden (see Redaction).
   #
   # @api private
   module LogLine
-    # The least wait for Ruby's lock that is told, in seconds.
+    # The shortest wait for the GVL that is logged, in seconds.
     WAIT = 0.001
     private_constant :WAIT
 
     class << self
       # @param request [Request] as the caller made it
-      # @param result [Response, Exception] of the call
+      # @param result [Response, Exception] the result of the call
       # @param duration [Float] seconds
       # @param attempts [Integer]
       # @return [String]
@@ -48,7 +48,7 @@ module Trunkline
          ("reused" if result.connection.reused?)].compact
       end
 
-      # Of an answer that came over no connection there are none.
+      # A response that came over no connection has no phases.
       def phases(timings)
         return [] unless timings.first_byte
 

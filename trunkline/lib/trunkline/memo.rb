@@ -2,7 +2,7 @@
 
 module Trunkline
   # Bounded caches: plain Hashes, cleared when they are full. No lock is taken: the GVL makes each look-up and each
-  # store whole, and computing a value twice does no harm.
+  # store atomic, and computing a value twice does no harm.
   #
   # @api private
   module Memo

@@ -7,8 +7,8 @@ require_relative "part"
 require_relative "redacted"
 
 module Trunkline
-  # A multipart/form-data body (RFC 7578): its parts are streamed one after the other, files never read whole.
-  # Answers to what Body asks for.
+  # A multipart/form-data body (RFC 7578). Its parts are streamed one after the other; files are never read whole.
+  # Implements the interface of Body.
   #
   # @api private
   class Multipart
@@ -18,14 +18,14 @@ module Trunkline
 
     # @return [String]
     attr_reader :boundary
-    # @return [Array<Array(String, Part)>] with their names
+    # @return [Array<Array(String, Part)>] names and parts
     attr_reader :parts
     # @return [Integer, nil] bytes in all; nil when a part's length is unknown
     attr_reader :length
 
-    # @param values [Hash, Array<Array>] an Array as value gives one part for each of its elements
-    # @param boundary [String] text that is in no part
-    # @raise [InvalidRequest]
+    # @param values [Hash, Array<Array>] values by name; an Array as value makes one part for each of its elements
+    # @param boundary [String] a text that occurs in no part
+    # @raise [InvalidRequest] for values that cannot be sent
     def initialize(values, boundary: "trunkline-#{SecureRandom.hex(16)}")
       @boundary = boundary
       @parts = parts_of(values)
@@ -86,8 +86,8 @@ module Trunkline
       "--#{boundary}\r\n".b << lines.join << "\r\n"
     end
 
-    # As browsers do and RFC 7578 4.2 allows: UTF-8 as it is, and what would end the value percent-encoded. The
-    # filename* of RFC 2231 is forbidden there.
+    # As in browsers, UTF-8 is sent unencoded, and characters that would end the value are percent-encoded (RFC 7578 4.2
+    # allows both). filename* (RFC 2231) is forbidden there.
     def quoted(text)
       text = text.encode(Encoding::UTF_8) unless text.encoding == Encoding::BINARY
       raise InvalidRequest.of("multipart: name", text, "free of NUL") if text.include?("\0")

@@ -10,12 +10,12 @@ require_relative "facades/x509_stores"
 require_relative "lock"
 
 module Trunkline
-  # Net::HTTP over Trunkline's shared connections, for every user of Net::HTTP in the process and for the libraries
-  # built on it:
+  # Runs Net::HTTP over Trunkline's shared connections, for all code in the process that uses Net::HTTP and for the
+  # libraries built on it:
   #
   #   Trunkline::NetHTTP.install!
   #
-  # Requests, responses and exceptions are Net::HTTP's own, of the net-http that is loaded; the cause of an exception is
+  # Requests, responses and exceptions are instances of the loaded net-http's classes; the cause of an exception is
   # Trunkline's error. Differences: connections are shared and stay open, also for calls without start; a request is
   # never sent a second time (max_retries has no effect); a truncated body raises EOFError, or Zlib::Error when it was
   # compressed. A session with a setting that Trunkline does not support uses Net::HTTP's own sockets, with one warning
@@ -25,17 +25,18 @@ module Trunkline
     @installed = false
 
     class << self
-      # Idempotent. Sessions that were started before stay as they are. Where another library has replaced Net::HTTP's
-      # own methods, says so once and leaves Net::HTTP as it is.
+      # Replaces methods of Net::HTTP; may be called again. Sessions that were started before are not changed. If
+      # another library has replaced these methods of Net::HTTP, this method warns once and leaves Net::HTTP unchanged.
       #
       #   Trunkline::NetHTTP.install!(retry: true, breaker: true)
       #
-      # @param policies [Hash] as keywords, of all its calls: policies:, retry:, breaker:, rate:, hedge:, coalesce:,
-      #   cache:, cookies:, use: and deadline_header: of docs/policies.md; logger:, log:, curl: and redact: of
-      #   docs/logging.md; and egress: of docs/egress.md, with which a session that Trunkline does not support raises
-      #   Errno::EACCES. Those of the last call count
+      # @param policies [Hash] as keywords, for all calls by Net::HTTP: policies:, retry:, breaker:, rate:, hedge:,
+      #   coalesce:, cache:, cookies:, use: and deadline_header: (docs/policies.md); deprecations: (docs/identity.md);
+      #   logger:, log:, curl: and redact: (docs/logging.md); and egress: (docs/egress.md), with which a session that
+      #   Trunkline does not support raises Errno::EACCES. They replace those of an earlier call of install!
       # @return [nil]
-      # @raise [InvalidRequest]
+      # @raise [InvalidRequest] for an unknown or invalid option, and with egress: if another library has replaced
+      #   methods of Net::HTTP
       def install!(**policies)
         checked = Facades::Policies.check(policies, "Net::HTTP")
         @lock.synchronize do
@@ -50,14 +51,15 @@ module Trunkline
         nil
       end
 
-      # Idempotent. Sessions that Trunkline runs go on to their end; idle connections are closed.
+      # Makes later sessions use Net::HTTP's own sockets again; may be called again. Sessions that use Trunkline
+      # continue to their end; idle connections are closed.
       # @return [nil]
       def uninstall!
         @installed = false
         Facades::NetHTTP::Clients.close_idle
       end
 
-      # @return [Boolean]
+      # @return [Boolean] whether Net::HTTP uses Trunkline now
       def installed? = @installed
 
       # @return [Class] Net::HTTP itself, also while a test library has replaced the constant by a subclass

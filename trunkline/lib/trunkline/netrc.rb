@@ -4,14 +4,14 @@ require_relative "errors"
 require_relative "redacted"
 
 module Trunkline
-  # Logins by host, as ~/.netrc lists them for ftp, curl and git: machine, default, login, password, account; macdef is
-  # passed over. Values may stand in quotes, with \ before a quote.
+  # Logins by host from a netrc file, as ftp, curl and git read it: machine, default, login, password and account;
+  # macdef is skipped. Values may be in quotes, with \ before a quote.
   class Netrc
     include Redacted
 
     TOKEN = /"((?:[^"\\]|\\.)*)"|(\S+)/m
 
-    # @param path [String, true] true: the environment's NETRC, or ~/.netrc; that one need not be there
+    # @param path [String, true] true: the path in the environment variable NETRC, or ~/.netrc; this file may be missing
     # @return [Netrc]
     # @raise [InvalidRequest] when the file cannot be read
     def self.load(path)
@@ -19,13 +19,13 @@ module Trunkline
         path = ENV["NETRC"] || usual
         return new("") unless path && File.exist?(path)
       end
-      new(File.binread(path)) # nothing tells its encoding
+      new(File.binread(path)) # the encoding of the file is unknown
     rescue SystemCallError, ArgumentError => error
       why = error.is_a?(SystemCallError) ? error.class.new.message : error.message
       raise InvalidRequest, "netrc: #{path.inspect} cannot be read: #{why}", cause: nil
     end
 
-    # @return [String, nil] nil for a user without a home, as in containers that are given a number for a user
+    # @return [String, nil] nil for a user without a home directory, such as a numeric user id in a container
     def self.usual
       File.join(Dir.home, ".netrc")
     rescue ArgumentError
@@ -33,7 +33,7 @@ module Trunkline
     end
     private_class_method :usual
 
-    # @param text [String]
+    # @param text [String] the content of a netrc file
     def initialize(text)
       @logins = {}
       take(text.gsub(/^[ \t]*#.*$/, "").gsub(/^[ \t]*macdef\s.*?(?:\n[ \t\r]*\n|\z)/m, "\n"))
@@ -41,7 +41,7 @@ module Trunkline
     end
 
     # @param host [String]
-    # @return [Array(String, String), nil] user and password
+    # @return [Array(String, String), nil] user and password; nil when the file has no login for the host
     def credentials(host)
       entry = @logins[host.downcase] || @logins[:default]
       entry && entry["login"] && [entry["login"], entry["password"] || ""]
@@ -49,7 +49,7 @@ module Trunkline
 
     private
 
-    # Of several entries for a host the first counts.
+    # If a host has several entries, the first value of each kind is kept.
     def take(text)
       tokens = text.scan(TOKEN).map { |quoted, plain| quoted ? quoted.gsub(/\\(.)/m, "\\1") : plain }
       entry = nil

@@ -4,16 +4,16 @@ require "ipaddr"
 require_relative "comma_list"
 
 module Trunkline
-  # Hosts that proxies are not for. A list, by commas or blanks, of names ("api.test" is that host
-  # and all below it; ".api.test" and "*.api.test" those below it alone), addresses, networks ("10.0.0.0/8"), each
-  # perhaps with a port ("api.test:8080", "[::1]:80"); "*" is every host. This machine itself is never reached through
-  # a proxy of the environment's.
+  # The hosts that are reached without a proxy. The list, separated by commas or blanks, has names ("api.test" is that
+  # host and all its subdomains; ".api.test" and "*.api.test" are the subdomains alone), addresses and networks
+  # ("10.0.0.0/8"), each optionally with a port ("api.test:8080", "[::1]:80"); "*" is every host. The local host is
+  # never reached through a proxy from the environment.
   class NoProxy
     ENTRY = /\A(?:\[([^\]]*)\]|([^:]*)|([^\[\]]*:[^\[\]]*:[^\[\]]*))(?::(\d+))?\z/
     LOCALHOST = /\A(?:.+\.)?localhost\.?\z/i
 
     # @param list [String, nil]
-    # @param loopback [Boolean] whether this machine itself is among them
+    # @param loopback [Boolean] whether localhost and loopback addresses are among these hosts
     def initialize(list, loopback: true)
       @loopback = loopback
       entries = CommaList.parse(list.to_s)
@@ -23,7 +23,7 @@ module Trunkline
 
     # @param host [String] without brackets
     # @param port [Integer]
-    # @return [Boolean]
+    # @return [Boolean] whether the host is reached without a proxy
     def direct?(host, port)
       return @all if @rules.empty? && !@loopback
 
@@ -36,7 +36,7 @@ module Trunkline
 
     private
 
-    # What is no entry matches nothing.
+    # An invalid entry makes no rule.
     def rule(entry)
       bracketed, plain, bare_ipv6, port = ENTRY.match(entry)&.captures
       host = bracketed || plain || bare_ipv6

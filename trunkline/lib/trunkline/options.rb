@@ -10,29 +10,32 @@ require_relative "policy"
 require_relative "redacted"
 
 module Trunkline
-  # The options of a client: checked when they are set, frozen. #merge makes others; TABLE describes each option.
+  # The options of a client: checked when they are set, frozen. #merge returns a changed copy; TABLE describes each
+  # option.
   class Options
     include Redacted
 
     client = TABLE.each_value.select { |option| %i[both client].include?(option.set_by) }
-    # Values of a client that sets none.
+    # The values of options that a client does not set.
     DEFAULTS = client.to_h { |option| [option.name, option.default] }.freeze
-    # What a client sets, and a call too (max_idle: excepted).
+    # Options of a client. All except max_idle: can also be set for a call.
     NAMES = DEFAULTS.keys.freeze
-    # What a call alone sets.
+    # Options that can only be set for a call.
     CALL_ONLY = TABLE.each_value.select { |option| option.set_by == :call }.map(&:name).freeze
-    # What a request among many sets alone (Scheduler::StreamBlocks).
+    # Options that can only be set for a request among many (see Scheduler::StreamBlocks).
     OF_MANY = TABLE.each_value.select { |option| option.set_by == :many }.map(&:name).freeze
-    # Limits that hold for all clients together, at once, also for those that are there already; nil for the usual one.
+    # Limits of the process, for all clients together. They take effect at once, also for existing clients; nil restores
+    # the default.
     OF_PROCESS = TABLE.each_value.select { |option| option.set_by == :process }.map(&:name).freeze
-    # Those of a client that are limits (see Stats#bounds).
+    # Options of a client that are limits (see Stats#bounds).
     LIMITS = client.select(&:limit).map(&:name).freeze
-    # What a call may change without another set of options: they are laid over the client's as they are.
+    # Options of a call that need no other Options object: the call's value is used instead of the client's.
     PER_CALL = TABLE.each_value.select(&:per_call).map(&:name).freeze
 
-    # What the engine is told, by group: of each option the variable, the key, and what makes the value, or nil.
+    # The options that are passed to the engine, by group. For each: its instance variable, the engine's key, and a Proc
+    # that converts the value, or nil.
     TOLD = client.group_by(&:group).transform_values { |options| options.flat_map(&:told) }.freeze
-    # Ways to authenticate: one at a time.
+    # Options for authentication, which exclude each other.
     AUTHENTICATION = %i[bearer basic digest auth].freeze
     CLIENT_CERTIFICATE = %i[client_cert client_key client_key_password].freeze
     LOGGED = Deprecations.of(true)
@@ -40,16 +43,15 @@ module Trunkline
 
     attr_reader(*NAMES - [:raise])
 
-    # @return [Boolean] the option raise:, whose reader would stand in the way of Kernel#raise
+    # @return [Boolean] the option raise:; a reader of that name would hide Kernel#raise
     def raises? = @raise
 
-    # @return [Deprecations, nil] who is told of deprecations; unless deprecations: says otherwise, the logger is when
-    #   the application has a name
+    # @return [Deprecations, nil] the handler of deprecations; by default the logger if app_name: is set, else nil
     def deprecation_handler
       @deprecations.nil? && @app_name ? LOGGED : @deprecations || nil
     end
 
-    # @return [Options] with every default, and no timeout
+    # @return [Options] the defaults, without a timeout; keylog: is the path in the environment variable SSLKEYLOGFILE
     def self.defaults
       @defaults ||= new(DEFAULTS.merge(keylog: ENV.fetch("SSLKEYLOGFILE", nil)))
     end
@@ -63,13 +65,14 @@ module Trunkline
     end
 
     # @param given [Hash{Symbol => Object}] per-call options
-    # @return [Hash{Symbol => Object}] the same, checked
+    # @return [Hash{Symbol => Object}] the same options, with checked values
     # @raise [InvalidRequest]
     def self.check_call(given)
       given.to_h { |name, value| [name, check(name, value)] }
     end
 
-    # Options of a call and of a client come here alike: a call with options that last makes another client.
+    # Called for unknown options of clients and of calls alike, because a call with options outside PER_CALL makes
+    # another client.
     # @return [InvalidRequest] for a name that is no option of a client
     def self.unknown(name, known = NAMES + CALL_ONLY)
       if CALL_ONLY.include?(name)
@@ -90,22 +93,22 @@ module Trunkline
 
     # @param base [Hash, Array, nil] params set before
     # @param more [Hash, Array, nil] params set now
-    # @return [Hash, Array, nil] both; of two Hashes the later one's values count
+    # @return [Hash, Array, nil] both together; if both are Hashes, values of more replace those of base
     def self.join(base, more)
       return more || base if base.nil? || more.nil?
 
       base.is_a?(Hash) && more.is_a?(Hash) ? base.merge(more) : base.to_a + more.to_a
     end
 
-    # @param values [Hash{Symbol => Object}] a value for each name, checked already
+    # @param values [Hash{Symbol => Object}] a checked value for each option
     def initialize(values)
       change(values)
     end
 
-    # @param changes [Hash{Symbol => Object}] as given by a caller. headers: are laid over those there are, params:
-    #   and a Hash of timeout: added to them; everything else replaces
+    # @param changes [Hash{Symbol => Object}] as given by a caller. headers:, params: and a Hash as timeout: are merged
+    #   with the current values, use: and redact: are added to them; the other options replace them
     # @return [Options]
-    # @raise [InvalidRequest]
+    # @raise [InvalidRequest] for an unknown option or an invalid value
     def merge(changes)
       return self if changes.empty?
 
@@ -120,11 +123,11 @@ module Trunkline
       NAMES.to_h { |name| [name, instance_variable_get(:"@#{name}")] }
     end
 
-    # What Engine::Config is made of.
+    # Returns the argument of Engine::Config.new.
     #
-    # @param owner [Integer] number of the client's family
+    # @param owner [Integer] the owner id of the client's Family
     # @return [Hash{Symbol => Object}]
-    # @raise [MissingTimeout]
+    # @raise [MissingTimeout] when no timeout is set
     def to_engine(owner)
       raise MissingTimeout unless timeout
 
@@ -134,7 +137,8 @@ module Trunkline
       settings
     end
 
-    # Whether answers and certificates are taken as Net::HTTP takes them. The facade's options override it.
+    # Whether responses and certificates are checked as leniently as by Net::HTTP. The options of the Net::HTTP facade
+    # override this method.
     # @api private
     def lenient? = false
 
@@ -147,7 +151,7 @@ module Trunkline
       "#<#{self.class} #{shown.join(", ")}>"
     end
 
-    # @return [Array<Object>] that watch the client's calls (see Instrument)
+    # @return [Array<Object>] the probes for the client's calls (see Instrument)
     # @api private
     def probes
       return NO_PROBES if @log == false || !(@log || @logger || @curl)
@@ -157,19 +161,19 @@ module Trunkline
     NO_PROBES = [].freeze
     private_constant :NO_PROBES
 
-    # Options that an answer does not depend on.
+    # Options that do not affect the response to a request.
     OWN = %i[timeout use raise retry breaker rate hedge logger log curl redact].freeze
     private_constant :OWN
 
-    # @return [Hash] equal for all options that have the same answers to the same requests (see Policy::Coalesce)
+    # @return [Hash] equal for Options with which the same request gets the same response (see Policy::Coalesce)
     # @api private
     def sharing = to_h.except(*OWN)
 
-    # Options that say which server an answer comes from, how far it is believed, and what of it is kept.
+    # Options that determine which server responds, whether it is trusted, and how its response is decoded.
     IDENTITY = %i[connect_to unix egress tls_name verify verify_hostname ca_file ca_path client_cert decode].freeze
     private_constant :IDENTITY
 
-    # @return [String] a digest of those that are not the default; empty for none
+    # @return [String] a digest of the options in IDENTITY that differ from their defaults; "" when none does
     # @api private
     def identity
       own = IDENTITY.to_h { |name| [name, public_send(name)] }.reject { |name, value| value == DEFAULTS[name] }
@@ -195,7 +199,8 @@ module Trunkline
     # Completes values that depend on the options set before, or on one another.
     def combine(values)
       values[:timeout] = Timeouts.of(values[:timeout], timeout) if values[:timeout]
-      # The default is for bodies that are kept whole; a limit that was asked for holds for all.
+      # The default of max_body_bytes: is for bodies that are read whole; a limit that is set applies to streamed bodies
+      # too.
       values[:max_streamed_bytes] = values[:max_body_bytes] if values.key?(:max_body_bytes)
       values[:headers] = Headers.overlay(headers, values[:headers]).freeze if values.key?(:headers)
       values[:params] = Options.join(params, values[:params]) if values.key?(:params)
@@ -207,7 +212,8 @@ module Trunkline
       values
     end
 
-    # Middleware is added to that there is; none takes it away. What was given beside policies: :standard stands.
+    # Middleware is added to the middleware set before; use: false removes all of it. Options given beside policies:
+    # :standard take precedence over those that it sets.
     def combine_policies(values)
       values[:use] = (use + values[:use]).freeze if values[:use]&.any?
       add_standard(values) if values[:policies]
@@ -219,7 +225,7 @@ module Trunkline
       values[:timeout] = Timeouts.of({ total: Timeouts::DEFAULT }, limit) if limit && limit.total.nil?
     end
 
-    # A way to authenticate replaces the one that was set before.
+    # Each of these options replaces the authentication set before.
     def choose_authentication(values)
       given = AUTHENTICATION.select { |name| values[name] }
       raise InvalidRequest, "#{given.join(": and ")}: exclude each other; give one" if given.size > 1
@@ -227,7 +233,7 @@ module Trunkline
       (AUTHENTICATION - given).each { |name| values[name] = nil } unless given.empty?
     end
 
-    # A certificate that is given brings its key, or has it given beside it.
+    # A new client_cert: contains its key or is given with client_key:; the key set before is not kept.
     def complete_client_certificate(values)
       return unless CLIENT_CERTIFICATE.any? { |name| values.key?(name) }
 

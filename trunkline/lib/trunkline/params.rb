@@ -3,16 +3,16 @@
 require_relative "errors"
 
 module Trunkline
-  # What callers give as params: and form:, on its way to Query.
+  # Converts the values that callers give as params:, form:, multipart: and json: before they are encoded.
   #
   # @api private
   module Params
     class << self
-      # Rails' ActionController::Parameters are no Hash, and become one when they are permitted.
+      # Converts permitted ActionController::Parameters of Rails, which are not a Hash, to a Hash.
       #
-      # @param argument [String, Symbol] what the value was given for
+      # @param argument [String, Symbol] the name of the option, for the error message
       # @param value [Object]
-      # @return [Object] of Parameters a Hash; all else as it is
+      # @return [Object] a Hash for Parameters; any other value unchanged
       # @raise [InvalidRequest] for Parameters that are not permitted
       def plain(argument, value)
         return value unless parameters?(value)
@@ -28,7 +28,7 @@ module Trunkline
       end
 
       # @param hash [Hash]
-      # @return [Hash] in which :a and "a" are one name, whose later value counts
+      # @return [Hash] the same values, with :a and "a" as one name; the later value replaces the earlier one
       def distinct(hash)
         return hash if hash.each_key.all?(Symbol) || hash.each_key.all?(String)
 

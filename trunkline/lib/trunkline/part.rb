@@ -7,7 +7,7 @@ require_relative "loading"
 require_relative "redacted"
 
 module Trunkline
-  # One value of multipart: with more to it than a String or File tells.
+  # One value of multipart: with a filename, a media type or header fields of its own.
   #
   #   client.post("/photos", multipart: {
   #     title: "Sea",
@@ -19,13 +19,13 @@ module Trunkline
     TAKES = "what is sent, filename:, content_type: and headers:"
     private_constant :TAKES
 
-    # @return [String, IO, Pathname, Enumerable, #call]
+    # @return [String, IO, Pathname, Enumerable, #call] the content of the part
     attr_reader :body
-    # @return [String, nil]
+    # @return [String, nil] the filename that is sent; nil for none
     attr_reader :filename
-    # @return [String, nil]
+    # @return [String, nil] the media type that is sent; nil for none
     attr_reader :content_type
-    # @return [Array<Array(String, String)>]
+    # @return [Array<Array(String, String)>] names and values of further header fields
     attr_reader :headers
 
     # @param value [Object] what a caller gave in multipart:
@@ -46,8 +46,8 @@ module Trunkline
       end
     end
 
-    # What Rack makes of an uploaded file ({ tempfile:, filename:, type: }), and Active Storage attaches
-    # ({ io:, filename:, content_type: }).
+    # Takes the Hash that Rack makes of an uploaded file ({ tempfile:, filename:, type: }), or that Active Storage takes
+    # for an attachment ({ io:, filename:, content_type: }).
     def self.of_hash(hash)
       given = hash.transform_keys(&:to_s)
       body = given["tempfile"] || given["io"]
@@ -60,13 +60,14 @@ module Trunkline
     end
     private_class_method :of_hash
 
-    # @param body [String, IO, Pathname, Enumerable, #call] a Pathname is opened when its turn comes, and closed
+    # @param body [String, IO, Pathname, Enumerable, #call] the content; a Pathname is opened when its part is sent, and
+    #   closed afterwards
     # @param filename [String, nil, false] by default the original_filename of an upload, or the name of a file; false
     #   for none
-    # @param content_type [String, nil] by default the content_type of an upload, or what the filename's extension says,
-    #   or application/octet-stream for a file
+    # @param content_type [String, nil] by default the content_type of an upload; else, with a filename, the type of its
+    #   extension, or application/octet-stream if the extension is unknown
     # @param headers [Hash] further header fields of the part
-    # @raise [InvalidRequest]
+    # @raise [InvalidRequest] for an invalid filename or header field, or an unknown argument
     def initialize(body, *more, filename: nil, content_type: nil, headers: {}, **others)
       Arguments.refuse_more(more, "Part", TAKES)
       Arguments.refuse_keywords(others, "Part", TAKES)
@@ -89,14 +90,14 @@ module Trunkline
       File.basename(path) if path.is_a?(String)
     end
 
-    # @return [String, nil] the type that an upload came with
+    # @return [String, nil] the content_type of an upload
     # @api private
     def self.told_type(body)
       type = body.content_type if body.respond_to?(:content_type)
       type if type.is_a?(String) && !type.empty?
     end
 
-    # @return [String]
+    # @return [String] the media type for the filename's extension
     # @api private
     def self.type_of(filename)
       type = Loading.apart do

@@ -5,19 +5,19 @@ module Trunkline
   #
   # @api private
   module Percent
-    # What may stand in a path or query as it is: unreserved, sub-delims, ":@/?", brackets (which servers and
-    # browsers leave alone), and what is percent-encoded already.
+    # A path or query that needs no encoding: unreserved characters, sub-delims, ":@/?", brackets (which servers and
+    # browsers do not encode), and percent-encoded bytes.
     CLEAN = %r{\A(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?\[\]]|%\h\h)*\z}
     UNCLEAN = %r{%(?!\h\h)|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?\[\]%]}n
 
-    # What may stand in one component of a form or query.
+    # A name or value of a form or query that needs no encoding.
     PLAIN = /\A[A-Za-z0-9\-._~]*\z/
     SPECIAL = /[^A-Za-z0-9\-._~ ]/n
     USERINFO = /\A(?:[A-Za-z0-9\-._~!$&'()*+,;=:]|%\h\h)*\z/
 
     module_function
 
-    # Encodes what must be encoded in a path or query, and leaves alone what is.
+    # Encodes the bytes that must be encoded in a path or query. Percent-encoded bytes are not encoded again.
     # @return [String]
     def clean(text)
       return text if CLEAN.match?(text)
@@ -33,14 +33,15 @@ module Trunkline
       text.b.gsub(SPECIAL) { |byte| format("%%%02X", byte.ord) }.tr(" ", "+").force_encoding(Encoding::UTF_8)
     end
 
-    # Encodes all but unreserved characters (RFC 3986 2.3), a space too as "%20": one part of a userinfo, for example.
+    # Encodes all but unreserved characters (RFC 3986 2.3), for example in a part of a userinfo. A space becomes "%20".
     # @return [String]
     def component(text)
       form(text).gsub("+", "%20")
     end
 
     # @param text [String] "user:password" or "user" (RFC 3986 3.2.1)
-    # @return [Array(String, String), nil] both decoded, frozen; nil when it is not percent-encoded
+    # @return [Array(String, String), nil] user and password, decoded and frozen; nil when the text has characters that
+    #   must be percent-encoded
     def userinfo(text)
       return unless USERINFO.match?(text)
 

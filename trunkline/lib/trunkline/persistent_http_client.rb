@@ -10,14 +10,14 @@ module Trunkline
   #   http = Trunkline::PersistentHttpClient.get(URI("https://api.test"), read_timeout: 5)
   #   http.request(Net::HTTP::Get.new("/users")).body
   #
-  # It has all methods of Net::HTTP, and many threads may use it at once. It holds no connection: each request takes one
-  # from the process's pool and gives it back, so there is nothing to close. Pass options to .get instead of setting
-  # them later: .get returns the same object for the same options.
+  # The client has all methods of Net::HTTP, and many threads may use it at once. It holds no connection: each request
+  # takes one from the process's pool and returns it, so there is nothing to close. Pass options to .get instead of
+  # setting them later: .get returns the same object for the same options.
   class PersistentHttpClient < NetHTTP.plain
     include Facades::NetHTTP::Patch
     include Redacted
 
-    # Seconds.
+    # Default timeouts in seconds.
     DEFAULTS = { open_timeout: 30, read_timeout: 80, keep_alive_timeout: 30 }.freeze
     KNOWN = 256
     private_constant :KNOWN
@@ -26,13 +26,16 @@ module Trunkline
     @lock = Lock.new
 
     class << self
+      # Returns the client for a server and options; makes it on the first call.
+      #
       # @param uri [URI::HTTP, String] the server; its path is ignored
-      # @param options [Hash] one for each writer of Net::HTTP: open_timeout (30 s), read_timeout (80 s), write_timeout,
-      #   keep_alive_timeout (30 s), verify_mode, cert, key, ca_file and so on; and proxy, a URL, or nil for none
-      #   (default: the environment's)
-      # @return [PersistentHttpClient] started
+      # @param options [Hash] named like the writers of Net::HTTP: open_timeout (30 s), read_timeout (80 s),
+      #   write_timeout, keep_alive_timeout (30 s), verify_mode, cert, key, ca_file and so on; and proxy, a URL, or nil
+      #   for none (default: the proxy of the environment)
+      # @return [PersistentHttpClient] a started client
       # @raise [ArgumentError] for a URI that is not http or https, and for an option that Net::HTTP does not have
-      # @raise [StandardError] as Net::HTTP#start when it cannot connect
+      # @raise [RactorError] in any Ractor but the main one
+      # @raise [StandardError] the errors of Net::HTTP#start, when it cannot connect
       def get(uri, **options)
         RactorError.refuse
         uri = parsed("uri", uri)
@@ -42,14 +45,15 @@ module Trunkline
 
         key = [uri.scheme, uri.hostname, uri.port, options]
         http = known(key) { make(uri, options) }
-        # Net::HTTP's own socket belongs to one thread.
+        # With a setting that Trunkline does not support, the client uses a socket of Net::HTTP, so each thread needs a
+        # client of its own.
         if Facades::NetHTTP::Options.obstacle(http)
           http = known([*key, Thread.current.object_id]) { make(uri, options) }
         end
         started(http)
       end
 
-      # Forgets the clients that .get has returned, which remain usable, and closes idle connections.
+      # Makes .get return new clients, and closes idle connections. The clients returned before remain usable.
       # @return [nil]
       def clear
         @lock.synchronize { @known.clear }
@@ -58,7 +62,7 @@ module Trunkline
 
       private
 
-      # The message of URI::Error quotes the URL with its password.
+      # A URI::Error is replaced, because its message quotes the URL with its password.
       def parsed(argument, given)
         URI(given)
       rescue URI::Error
@@ -69,7 +73,8 @@ module Trunkline
         @lock.synchronize { @known[key] || Memo.keep(@known, KNOWN, key, yield) }
       end
 
-      # Without a lock, because connecting can take long: another thread may start it at the same time.
+      # No lock is held, because connecting can take long. If another thread starts the client meanwhile, start raises
+      # IOError.
       def started(http)
         http.started? ? http : http.start
       rescue IOError
@@ -107,7 +112,7 @@ module Trunkline
 
     def trunkline_hooked? = false
 
-    # Threads share this object, so it must not use a socket of its own.
+    # Threads share this object, so it must not fall back to a socket of Net::HTTP.
     def trunkline_fall_back(reason)
       raise InvalidRequest, "PersistentHttpClient cannot do this: #{reason}; use a Net::HTTP of your own"
     end

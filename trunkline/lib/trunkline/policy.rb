@@ -9,7 +9,8 @@ require_relative "policy/redirect"
 require_relative "policy/thread_driver"
 
 module Trunkline
-  # What happens around the exchanges of a call: redirects, authentication, retries and the rest of docs/policies.md.
+  # The policies that run around the exchanges of a call: redirects, authentication, retries and the others in
+  # docs/policies.md.
   #
   # @api private
   module Policy
@@ -17,16 +18,18 @@ module Trunkline
        Settings Signal State]
       .each { |name| autoload name, "#{__dir__}/policy/#{name.to_s.gsub(/(?<=[a-z])(?=[A-Z])/, "_").downcase}" }
 
-    # What policies know, by their name in Client#stats. Each has .stats.
+    # Policies that have statistics (.stats), by their keys in Client#stats.
     KNOWING = { breakers: :Breaker, budgets: :Retry, hedges: :Hedge, rates: :Rate, caches: :Cache }.freeze
     private_constant :KNOWING
 
-    # @return [Hash{Symbol => Hash}] of the whole process; of a policy that was never used, {}
+    # @return [Hash{Symbol => Hash}] the statistics of the policies for the whole process; {} for a policy that was
+    #   never used
     def self.stats
       KNOWING.transform_values { |policy| autoload?(policy) ? {} : const_get(policy).stats }
     end
 
-    # @param fields [Array<Array(String, String)>] to lay over the request's own
+    # @param fields [Array<Array(String, String)>] header fields to add to the request; they replace those of the same
+    #   name
     # @param builder [RequestBuilder]
     # @return [Request]
     def self.add_fields(request, fields, builder)
@@ -34,11 +37,12 @@ module Trunkline
       replace_fields(request, Headers.overlay(own, fields), builder)
     end
 
-    # @param fields [Array<Array(String, String)>] all but those that frame the content
+    # @param fields [Array<Array(String, String)>] all header fields of the new request, except those that frame the
+    #   content
     # @param builder [RequestBuilder]
     # @return [Request]
     def self.replace_fields(request, fields, builder)
-      fields << ["Accept-Encoding", nil] # none but what was asked for at first
+      fields << ["Accept-Encoding", nil] # no default is added: the first request decides
       builder.rebuild(request, request.method, request.uri, fields, true)
     end
   end

@@ -1,15 +1,16 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # How far a batch is: what progress: is given, a few times a second and at the end. Frozen.
+  # The progress of a batch. A callable given as progress: is called with it a few times a second and at the end.
+  # Frozen.
   #
   #   client.each(urls, progress: ->(progress) { log(progress.to_s) }) { |url, response| ... }
   #
-  #   done        requests that have ended, those that failed included
-  #   failed      of those, how many ended in an error or a status of 400 and above
+  #   done        requests that have ended, including failed ones
+  #   failed      requests that have ended in an error or a status of 400 and above
   #   in_flight   requests in flight
-  #   per_second  requests that ended per second, since the report before
-  #   limit       how many may be in flight at this moment
+  #   per_second  requests that ended per second, since the previous report
+  #   limit       how many requests may be in flight at this moment
   Progress = Struct.new(:done, :failed, :in_flight, :per_second, :limit, keyword_init: true) do
     def initialize(**)
       super
@@ -26,11 +27,11 @@ module Trunkline
     # Seconds between two reports.
     INTERVAL = 0.25
 
-    # Counts, and reports when it is time.
+    # Counts the results of a batch, and reports its progress.
     # @api private
     class Reporter
-      # @param wanted [true, #call]
-      # @return [Reporter, nil] nil when there is nobody to report to
+      # @param wanted [true, #call] true: a line on the terminal
+      # @return [Reporter, nil] nil when wanted is no callable and output is no terminal
       def self.for(wanted, output: $stderr)
         return new(wanted) if wanted.respond_to?(:call)
 

@@ -5,15 +5,16 @@ require_relative "proxy"
 require_relative "redacted"
 
 module Trunkline
-  # Which proxy a URL goes through: the one that proxy: names, none (proxy: false), or what the environment says:
-  # http_proxy, https_proxy, all_proxy and no_proxy, in lower or upper case. HTTP_PROXY in upper case is not read where
-  # REQUEST_METHOD is set: in a CGI program any client can set it, by a Proxy header field.
+  # Selects the proxy for a URL: the one that proxy: names, none (proxy: false), or one from the environment variables
+  # http_proxy, https_proxy, all_proxy and no_proxy, in lower or upper case. HTTP_PROXY in upper case is not read if
+  # REQUEST_METHOD is set: in a CGI program, any client can set it by a Proxy header field.
   class Proxies
     include Redacted
 
-    # @param chosen [Proxy, false, nil] nil: the environment's
-    # @param environment [Hash, ENV] read at once, and never again
-    # @param no_proxy [String, nil] hosts that no proxy is for; nil: the environment's, for the environment's proxies
+    # @param chosen [Proxy, false, nil] the value of proxy:; nil: the proxies of the environment
+    # @param environment [Hash, ENV] read here only; later changes have no effect
+    # @param no_proxy [String, nil] hosts that are reached without a proxy (see NoProxy); nil: with the proxies of the
+    #   environment, its no_proxy
     def initialize(chosen, environment = ENV, no_proxy: nil)
       @chosen = chosen
       @no_proxy = NoProxy.new(no_proxy, loopback: chosen.nil?)
@@ -27,7 +28,7 @@ module Trunkline
 
     # @param url [URL]
     # @return [Proxy, nil]
-    # @raise [InvalidRequest] when the environment names something that is no proxy
+    # @raise [InvalidRequest] when the value of the environment variable is not a valid proxy
     def for(url)
       return @chosen && !@no_proxy.direct?(url.host, url.port) ? @chosen : nil unless @chosen.nil?
 
@@ -37,7 +38,7 @@ module Trunkline
       Proxy.parse(value.include?("://") ? value : "http://#{value}", name)
     end
 
-    # @return [Boolean] whether a plain http request may be sent to a proxy itself
+    # @return [Boolean] whether requests to http URLs may be sent to a proxy itself, instead of through a tunnel
     def forward?
       return !@by_scheme["http"].nil? if @chosen.nil?
 
@@ -53,7 +54,7 @@ module Trunkline
       names.map { |one| [one, text(environment[one])] }.find { |_, value| !value.empty? }
     end
 
-    # Its encoding is that of the locale, which its bytes may break.
+    # An environment variable has the encoding of the locale, in which its bytes may be invalid.
     def text(value) = value.to_s.dup.force_encoding(Encoding::UTF_8).scrub.strip
   end
 end

@@ -6,9 +6,9 @@ require_relative "percent"
 require_relative "redacted"
 
 module Trunkline
-  # A proxy, as proxy: and the environment name it: scheme://[user:password@]host[:port]. The scheme says how it is
-  # spoken to: http, https (TLS to the proxy itself), socks5 (names are resolved here) or socks5h (by the proxy).
-  # Credentials are percent-decoded, and are in no text made of it.
+  # A proxy, as given by proxy: and by the environment: scheme://[user:password@]host[:port]. The scheme is the protocol
+  # of the proxy: http, https (TLS to the proxy itself), socks5 (the client resolves names) or socks5h (the proxy
+  # resolves names). Credentials are percent-decoded, and #to_s and #inspect do not show them.
   class Proxy
     include Redacted
 
@@ -16,13 +16,13 @@ module Trunkline
     PORTS = { "http" => 80, "https" => 443, "socks5" => 1080, "socks5h" => 1080 }.freeze
     PATTERN = %r{\A([a-z][a-z0-9+.-]*)://(?:([^@/?#]*)@)?(\[[^\]/?#]*\]|[^:/?#@\[\]]+)(?::(\d{1,5}))?/?\z}i
     CONTROL = /[\x00-\x1f\x7f]/n
-    # What can be shown of a text that names no proxy: it has no room for a password.
+    # An invalid proxy that may be quoted in a message: a text of this form cannot contain a password.
     SHOWN = %r{\A(?:[a-z][a-z0-9+.-]*://)?[\w.-]*(?::\d*)?(?:/[\w./-]*)?\z}i
     private_constant :SHOWN
     ALLOWED = "a URL such as http://proxy.test:3128 (http, https, socks5 or socks5h, perhaps with user:password@, " \
               "no path), host:port for http, or false for none"
     REFUSAL_BYTES = 16 * 1024
-    # One byte says how long each of them is (RFC 1929 2).
+    # Bytes of a user and of a password: one byte holds the length of each (RFC 1929 2).
     SOCKS_BYTES = 1..255
 
     # @return [String] "http", "https", "socks5" or "socks5h"
@@ -36,9 +36,9 @@ module Trunkline
 
     class << self
       # @param text [String, URI]
-      # @param source [String] whose value it is: an option's or a variable's name
+      # @param source [String] the name of the option or variable with this value, for the error message
       # @return [Proxy]
-      # @raise [InvalidRequest]
+      # @raise [InvalidRequest] when the text is not a valid proxy
       def parse(text, source = "proxy")
         text = text.to_s
         scheme, userinfo, host, port = PATTERN.match(text)&.captures
@@ -50,8 +50,8 @@ module Trunkline
         raise error.message.start_with?("#{source}:") ? error : refusal(source, text)
       end
 
-      # @param proxy [Proxy] that was sent the request itself
-      # @param response [Response] its refusal
+      # @param proxy [Proxy] the proxy that the request was sent to
+      # @param response [Response] the response of the proxy, which is read and closed
       # @return [ProxyError]
       def refused(proxy, response)
         Engine.failure(:ProxyError, {
@@ -117,12 +117,11 @@ module Trunkline
       "#{Host.bracketed(host)}:#{port}"
     end
 
-    # Is a plain http request sent to the proxy itself, in absolute-form (RFC 9112 3.2.2)?
-    # @return [Boolean]
+    # @return [Boolean] whether requests to http URLs are sent to the proxy itself, in absolute-form (RFC 9112 3.2.2)
     def forwards? = KINDS.fetch(scheme) == :http
 
-    # @param tunnel [Boolean] whether a way to the server is asked for, or the request is sent to the proxy itself
-    # @return [Hash{Symbol => Object}] for the engine
+    # @param tunnel [Boolean] true: the proxy opens a tunnel to the server; false: requests are sent to the proxy itself
+    # @return [Hash{Symbol => Object}] the proxy's settings for the engine
     def through(tunnel)
       @through.fetch(tunnel)
     end

@@ -12,10 +12,10 @@ module Trunkline
     module_function
 
     # @param params [Hash, Array<Array>, nil] values: String, Symbol, Numeric, true, false, nil (the bare name),
-    #   Hash, Array, and what has its own to_s
-    # @param argument [String] what to call it in an error
-    # @return [String] "" for nothing
-    # @raise [InvalidRequest]
+    #   Hash, Array, and objects with a to_s of their own
+    # @param argument [String] the name of the option, for error messages
+    # @return [String] "" for nil
+    # @raise [InvalidRequest] for a value that cannot be encoded
     def encode(params, argument = "params")
       pairs = case params = Params.plain(argument, params)
               when nil then return ""
@@ -30,7 +30,7 @@ module Trunkline
       end.join("&")
     end
 
-    # @return [Array<Array>] pairs by name
+    # @return [Array<Array>] pairs sorted by name
     def sorted(hash)
       return hash.to_a if hash.size < 2
 
@@ -53,7 +53,7 @@ module Trunkline
       end
     end
 
-    # The text of an object that has none of its own only shows what it is ("#<File ...>").
+    # An object without a to_s of its own is refused: its text would be "#<File ...>".
     def text(value, argument)
       text = value.to_s
       return text if value.is_a?(String) || (text.is_a?(String) && !text.start_with?("#<"))

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # Middleware for servers. The rack gem is not needed for it.
+  # Rack middleware for servers. It does not need the rack gem.
   module Rack
     autoload :Deadline, "#{__dir__}/rack/deadline"
   end

@@ -10,19 +10,19 @@ require_relative "redacted"
 require_relative "version"
 
 module Trunkline
-  # The probe of Trunkline.record: keeps each attempt of each call, and writes them as HAR 1.2.
+  # The probe of Trunkline.record: keeps each attempt of each call, and writes all of them to a file as HAR 1.2.
   #
   # @api private
   class Recording
     include Redacted
 
-    # Attempts that are kept; of those that come then, the file tells the number.
+    # Maximum number of attempts that are kept. For later attempts, the file only contains their number.
     MOST = 10_000
 
-    # @param path [String, Pathname] of the file, which is replaced when the block is left, whatever happens in it
+    # @param path [String, Pathname] the file, which is replaced when the block is left, even by an exception
     # @return what the block returns
-    # @raise [InvalidRequest] when no file can be written there, before anything is called
-    # @raise [SystemCallError]
+    # @raise [InvalidRequest] when no file can be written at path; the block is not called then
+    # @raise [SystemCallError] when writing the file fails
     def self.of(path)
       named = path.is_a?(String) || path.respond_to?(:to_path)
       path = File.path(path) if named
@@ -58,7 +58,7 @@ module Trunkline
       @lock.synchronize { AtomicFile.write(path, *parts) }
     end
 
-    # ---- a probe ----
+    # ---- methods of a probe (see Instrument) ----
 
     def attempt_begins(_state, _request, _number) = [Time.now, nil]
 

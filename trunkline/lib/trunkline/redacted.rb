@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # For objects that may hold credentials: inspect, pp, to_s and JSON show only their class, and Marshal and YAML refuse
-  # them, unless they override inspect or marshal_dump.
+  # Hides the credentials that an object may hold: inspect, pp, to_s and JSON show only the class, and Marshal and YAML
+  # raise TypeError, unless the class overrides inspect or marshal_dump.
   #
   # @api private
   module Redacted
@@ -16,13 +16,13 @@ module Trunkline
     # @return [String]
     def to_s = inspect
 
-    # For pp and irb, which would show the members of a Struct.
+    # Called by pp and irb, which would otherwise show the members of a Struct.
     def pretty_print(printer)
       printer.text(inspect)
     end
     alias pretty_print_cycle pretty_print
 
-    # For ActiveSupport, which would show the instance variables. The json gem asks for to_s.
+    # Called by ActiveSupport, which would otherwise show the instance variables. The json gem calls to_s.
     # @return [String]
     def as_json(*) = inspect
 
@@ -31,7 +31,7 @@ module Trunkline
       raise TypeError, "#{self.class} may hold a credential: neither Marshal nor YAML writes it"
     end
 
-    # For YAML, which would write the instance variables.
+    # Called by YAML, which would otherwise write the instance variables.
     # @raise [TypeError]
     def encode_with(coder)
       coder["values"] = marshal_dump

@@ -8,9 +8,8 @@ require_relative "redaction/parts"
 require_relative "redaction/xml"
 
 module Trunkline
-  # Replaces credentials in text that is to be shown: values of header fields, of a query and a form, of JSON, XML
-  # and multipart bodies. A value is hidden when its name says that it is a credential, or is among the client's
-  # redact:. Frozen.
+  # Replaces credentials in text that is logged or displayed: values of header fields, of a query and a form, of JSON,
+  # XML and multipart bodies. A value is hidden when its name matches SECRET or is in the client's redact:. Frozen.
   #
   # @api private
   class Redaction
@@ -18,16 +17,16 @@ module Trunkline
 
     # Names of values that are credentials.
     SECRET = /auth|cookie|key|token|secret|passw|pwd|credential|session|signature|\Asig\z/i
-    # Fields whose values are URLs.
+    # Header fields whose values are URLs.
     LINKS = %w[location content-location referer].freeze
     HIDDEN = Redacted::HIDDEN
     private_constant :LINKS
 
     # @param request [Request]
-    # @return [Redaction] of the client that has made it
+    # @return [Redaction] the redaction of the client that made the request; DEFAULT without a client
     def self.of(request) = request.builder&.redaction || DEFAULT
 
-    # @param names [Array<String>] that redact: marks: whole names, of any case, with "-" and "_" alike
+    # @param names [Array<String>] names from redact:; whole names are compared, without case, and "-" equals "_"
     def initialize(names = [])
       @marked = names.to_h { |name| [plain(name), true] }.freeze
       freeze
@@ -35,14 +34,15 @@ module Trunkline
 
     DEFAULT = new
 
-    # @param name [String] of a field, a parameter ("user[pin]") or a member of JSON
-    # @return [Boolean]
+    # @param name [String] the name of a header field, a parameter ("user[pin]") or a member of JSON
+    # @return [Boolean] whether the value of that name is hidden
     def hides?(name)
       SECRET.match?(name) || marked?(name)
     end
 
     # @param pairs [Enumerable<Array(String, String)>] header fields
-    # @return [Array<Array(String, String)>] without the values of those that may be credentials (see Headers.hidden?)
+    # @return [Array<Array(String, String)>] the fields, with values hidden that may be credentials (see
+    #   Headers.hidden?)
     def fields(pairs)
       pairs.map do |name, value|
         if LINKS.include?(name.downcase) then [name, url(value)]
@@ -52,7 +52,7 @@ module Trunkline
     end
 
     # @param text [String] a URL, absolute or not
-    # @return [String] with its userinfo and the values of its query that are credentials hidden, and without fragment
+    # @return [String] the URL without its fragment; its userinfo and the credentials in its query are hidden
     def url(text)
       place, mark, query = valid(text).sub(/#.*/m, "").partition("?")
       place = place.sub(%r{\A([^/]*//)?[^/]*@}) { "#{Regexp.last_match(1)}#{HIDDEN}@" }
@@ -70,16 +70,16 @@ module Trunkline
       end
     end
 
-    # @param text [String] JSON, of which the end may be missing; or several documents
+    # @param text [String] JSON, which may be cut off at its end; or several documents
     # @return [String]
     def json(text) = JSON.new(self, text).shown
 
-    # @param text [String] XML, of which the end may be missing
+    # @param text [String] XML, which may be cut off at its end
     # @return [String]
     def xml(text) = XML.new(self, text).shown
 
-    # @param text [String] a body, of which the end may be missing
-    # @param type [String, nil] of its Content-Type
+    # @param text [String] a body, which may be cut off at its end
+    # @param type [String, nil] the value of its Content-Type
     # @return [String]
     def body(text, type)
       case type
@@ -93,7 +93,7 @@ module Trunkline
 
     private
 
-    # By what it looks like.
+    # Guesses the format from the beginning of the text.
     def unnamed(text, type)
       case text
       when /\A[\uFEFF\s]*[{\[]/ then json(text)
@@ -108,7 +108,7 @@ module Trunkline
       @marked.key?(plain(name)) || name.split(/[\[\].]+/).any? { |part| @marked.key?(plain(part)) }
     end
 
-    # @param value [String] of a parameter, which is JSON
+    # @param value [String] the percent-encoded value of a parameter, which seems to be JSON
     def document(value)
       text = decoded(value)
       shown = json(text)

@@ -4,7 +4,7 @@ require_relative "cancelled"
 require_relative "sentence"
 
 module Trunkline
-  # Extends a Response whose body is there, so that it is read piece by piece, as a streamed one.
+  # Extends a Response whose body is complete, so that it can be read piece by piece like a streamed response.
   module Replay
     PIECE_BYTES = 16 * 1024
 
@@ -35,7 +35,7 @@ module Trunkline
       @rest = +""
     end
 
-    # As that of C (ext/trunkline/ruby/body_saving.c).
+    # Does the same as the method of the C engine (ext/trunkline/ruby/body_saving.c).
     # @api private
     def _save(descriptor, offset, _seconds) # rubocop:disable Naming/PredicateMethod -- as that of C
       file = IO.for_fd(descriptor, autoclose: false)

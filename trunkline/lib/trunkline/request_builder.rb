@@ -18,25 +18,28 @@ require_relative "url"
 require_relative "version"
 
 module Trunkline
-  # Makes requests of a method, a URL and a call's options. Each client has one, which knows what all of its requests
-  # share: their fields as bytes, and an Engine::Origin for each origin.
+  # Builds requests from a method, a URL and the options of a call. Each client has one RequestBuilder, which keeps what
+  # all its requests share: header fields as bytes, and an Engine::Origin for each origin.
   #
-  # From the engine itself:
+  # The engine defines these methods:
   #
   #   build(method, location, options, streaming) -> Request
-  #                     location: String, URI, URL, or nil for the base URL; options: a Hash of a call's own options
-  #                     (Options::PER_CALL), or nil; streaming: whether the answer is streamed though stream: is not
-  #                     given. Raises InvalidRequest and MissingTimeout
+  #                     location: String, URI, URL, or nil for the base URL; options: a Hash of options of a call
+  #                     (Options::PER_CALL), or nil; streaming: whether the response is streamed even without stream:,
+  #                     or :upgrade for a WebSocket. Raises InvalidRequest and MissingTimeout
   #   next_unusual(locations, from) -> Integer, nil
-  #                     the index of the next of an Array, of which a GET without options is not certain to be built
+  #                     the index of the next element of an Array, beginning at from, that must be checked, because
+  #                     building a GET from it could fail; nil: none
   #   rebuild(request, method, url, fields, with_content) -> Request
-  #                     what is sent after an answer to another (a redirect, a challenge): fields is an Array of name
-  #                     and value pairs, all but those that frame the content; a nil value leaves a field out
+  #                     the request that follows another one, after a redirect or a challenge: fields is an Array of
+  #                     name and value pairs, all but those that frame the content; a nil value leaves a field out
   #   raw(method, url, target, fields, content, length, streaming) -> Request
-  #                     what another library has composed: target and fields (name, value, name, value...) are sent as
-  #                     they are; content: nil, a String or a Content; length: bytes, or -1 for a chunked one
+  #                     a request that another library has composed: target and fields (name, value, name, value...)
+  #                     are sent unchanged; content: nil, a String or a Content; length: its bytes, or -1 for chunked
+  #                     content
   #   per_call?(options)
-  #                     of the class: whether all of these options are a call's own
+  #                     method of the class: whether all of these options are in Options::PER_CALL, and none has a
+  #                     value that is computed for each request
   #
   # The engine composes ordinary requests without Ruby, and calls the private methods below for everything else. They
   # return the checked value, or raise InvalidRequest.
@@ -45,7 +48,7 @@ module Trunkline
   class RequestBuilder
     include Redacted
 
-    # Digests of credentials, and fields as caches read them, that are kept.
+    # Maximum numbers of digests of credentials, and of PresentedFields, that are kept.
     DIGESTS = 64
     PRESENTED = 64
     private_constant :DIGESTS, :PRESENTED
@@ -54,7 +57,7 @@ module Trunkline
 
     # @param options [Options]
     # @param base [URL, nil]
-    # @param owner [Integer] the client's family
+    # @param owner [Integer] the owner id of the client's Family
     # @raise [InvalidRequest]
     def initialize(options, base, owner)
       @options = options
@@ -69,31 +72,31 @@ module Trunkline
       _prepare(@config, unbound + bound, unbound.size, shared.merge(references))
     end
 
-    # @return [Options] of the client
+    # @return [Options] the options of the client
     attr_reader :options
 
-    # @return [Array(Proxy, String, Integer)] the proxy (nil: none), and the host and port that connections are made to
+    # @return [Array(Proxy, String, Integer)] the proxy (nil: none), and the host and port to connect to
     def way_to(url) = [@proxies.for(url), *route(url)]
 
-    # @return [Timeouts, nil] of the client
+    # @return [Timeouts, nil] the timeouts of the client
     def timeouts = @options.timeout
 
     # @return [Object] see Options#sharing
     def sharing = @sharing ||= @options.sharing.freeze
 
-    # @return [String] the same for all clients, of whichever process, that reach the same servers in the same way, so
-    #   that the answers to the same requests are the same (see Policy::Cache)
+    # @return [String] equal for all clients, in any process, that reach the same servers in the same way, and so get
+    #   the same responses to the same requests (see Policy::Cache)
     def identity = @identity ||= @options.identity
 
     # @param credentials [String]
-    # @return [String] a digest; those that were asked for last are kept
+    # @return [String] a digest, which is cached
     def digest(credentials)
       @digests[credentials] || Memo.keep(@digests, DIGESTS, credentials, Digest::SHA256.hexdigest(credentials))
     end
 
     # @param request [Request] as it is sent
-    # @param signer [String, nil] names what signs it
-    # @return [Policy::Cache::PresentedFields] those that were asked for last are kept
+    # @param signer [String, nil] name of the object that signs the request
+    # @return [Policy::Cache::PresentedFields] cached by the fields and the signer
     def presented_fields(request, signer)
       lines = request._field_lines
       lines = "#{signer}\n".b << lines if signer
@@ -102,10 +105,10 @@ module Trunkline
                   Policy::Cache::PresentedFields.new(request._fields_by_name, self, signer))
     end
 
-    # @return [Redaction] for what is shown of its requests
+    # @return [Redaction] for logs and messages about the client's requests
     def redaction = @redaction ||= @options.redact.empty? ? Redaction::DEFAULT : Redaction.new(@options.redact)
 
-    # @return [Hash{String => true}] names of those that are bound to their origin, in lower case
+    # @return [Hash{String => true}] names, in lower case, of header fields that are bound to their origin
     attr_reader :credential_names
 
     # @return [Boolean] whether a field of that name is bound to the origin it was set for
@@ -118,15 +121,15 @@ module Trunkline
       @options.redirect_body_to_http
     end
 
-    # @return [Boolean] whether there may be a proxy that is sent requests themselves
+    # @return [Boolean] whether there may be a proxy to which requests are sent without a tunnel
     def forwards?
       @proxies.forward?
     end
 
-    # Makes another request of one (see Request#with).
+    # Returns a changed copy of a request (see Request#with).
     #
     # @param url [URL, nil]
-    # @param content [Array(Object), Object] in an Array: what the caller gave as its new body
+    # @param content [Array(Object), Object] an Array: the new body as the caller gave it; anything else: no change
     # @return [Request]
     # @raise [InvalidRequest]
     def change(request, url:, method:, headers:, content:)
@@ -139,20 +142,20 @@ module Trunkline
 
     private
 
-    # @param own [Array<Array(String, String)>] fields to lay over the request's
-    # @param type [String, nil] of its new content
+    # @param own [Array<Array(String, String)>] fields to add or replace
+    # @param type [String, nil] the media type of new content
     def fields_for(request, url, own, type)
       same = { same_origin: url.origin == request.uri.origin, same_method: request.content? }
       kept = Policy::Redirect.next_fields(request.headers, **same) { |name| credential?(name) }
       fields = Headers.overlay(kept, own)
       fields << ["Content-Type", type] if type && !field?(fields, "content-type")
-      fields << ["Accept-Encoding", nil] unless field?(fields, "accept-encoding") # none but what was asked for at first
+      fields << ["Accept-Encoding", nil] unless field?(fields, "accept-encoding") # no default is added
       fields
     end
 
     def field?(fields, name) = fields.any? { |one, _| one.casecmp?(name) }
 
-    # @return [Array(Request, String)] with the content, and its type
+    # @return [Array(Request, String)] the request with the new content, and the media type of the content
     def with_content(request, body)
       content, type = content_of({ body: body }) unless body.nil?
       [request._with(content.is_a?(String) ? content.dup : content, request.streaming?), type]
@@ -160,14 +163,14 @@ module Trunkline
 
     # ---- what all requests share ----
 
-    # Credentials that are options of the client win over those of a netrc file.
+    # Credentials that are options of the client take precedence over those of a netrc file.
     def names_caller?(options)
       options.bearer || options.basic || options.digest || options.auth ||
         options.headers.any? { |name, _| name.casecmp?("authorization") }
     end
 
-    # @return [Array(Array, Array)] [name, value, whether the caller named it]: those that go everywhere, and those for
-    #   the base URL's origin alone: credentials, and Host
+    # @return [Array(Array, Array)] fields as [name, value, whether the caller named it]: first the fields for all
+    #   origins, then those for the base URL's origin alone (credentials and Host)
     def client_fields
       own = @options.headers
       Framing.check(own)
@@ -177,7 +180,7 @@ module Trunkline
       fields.partition { |name, _| !credential?(name) && !name.casecmp?("host") }
     end
 
-    # @return [Array<Array(String, String)>] that say which application calls
+    # @return [Array<Array(String, String)>] the default fields, including those that name the application
     def usual_fields
       name = @options.app_name
       env = @options.app_env || (app_env if name)
@@ -199,7 +202,8 @@ module Trunkline
         expect_above: (@options.expect[:above] if @options.expect) }
     end
 
-    # What relative references are added to (see URL.resolve); nil where that takes more than to add them.
+    # The base URL and the parts of it to which the engine appends relative references (see URL.resolve); the parts are
+    # nil when appending is not enough.
     def references
       plain = @base if @base && @base.userinfo.nil? && !@base.path.include?("/.")
       { base: @base, base_target: plain&.target, base_path: plain&.path, base_folder: plain&.path&.sub(%r{/?\z}, "/") }
@@ -210,7 +214,7 @@ module Trunkline
       value ? [["Authorization", value]] : []
     end
 
-    # ---- what the engine asks for ----
+    # ---- methods that the engine calls ----
 
     # @return [URL]
     def resolve(location)
@@ -235,10 +239,10 @@ module Trunkline
                          })
     end
 
-    # @return [Engine::Origin] which a proxy opens a tunnel to, where it would be sent the requests themselves
+    # @return [Engine::Origin] with a tunnel through the proxy, even if requests could be sent to the proxy itself
     def open_tunnel(url) = open_origin(url, tunnel: true)
 
-    # Where a connection for url goes (connect_to:).
+    # Returns the host and port to connect to for url (see connect_to:).
     def route(url)
       other = other_place(url)
       other ? [other[0], other[1] || url.port] : [url.host, url.port]
@@ -250,7 +254,7 @@ module Trunkline
     end
     alias moved? other_place
 
-    # @return [String] of the client's params and the call's
+    # @return [String] the query of the client's and the call's params
     def encode_params(params)
       Query.encode(Options.join(@options.params, Options.check(:params, params)))
     end
@@ -270,7 +274,7 @@ module Trunkline
       name
     end
 
-    # @return [Array(Object, String, Boolean)] a String or a Content; its type; whether that has a boundary
+    # @return [Array(Object, String, Boolean)] a String or a Content; its media type; whether that type has a boundary
     def content_of(given)
       content = Content.of(given)
       [content.producer.is_a?(String) ? content.producer : content, content.type, content.multipart?]
@@ -301,7 +305,7 @@ module Trunkline
       Options.check(name, value)
     end
 
-    # @return [Proc, nil] that gives a caller's own Headers
+    # @return [Proc, nil] calls the caller's callable with Headers
     def check_hints(value)
       value = Options.check(:early_hints, value)
       value && ->(fields) { value.call(Headers.new(fields)) }

@@ -13,11 +13,12 @@ require_relative "response/json_body"
 require_relative "timings"
 
 module Trunkline
-  # An answer. Made by the engine; what it knows becomes Ruby objects when it is asked for.
+  # A response. The engine makes it; its parts become Ruby objects on first use.
   #
-  # From the engine itself: #status (Integer), #reason (String), #[] (a field's value; several joined by ", "),
-  # #body (String, memoised, in the charset of its Content-Type), #request, #length_unknown? (whether the body
-  # ended with the connection, so that no one can tell it was whole), #complete?, #close; not public: #_fields_by_name
+  # The engine defines #status (Integer), #reason (String), #[] (the value of a header field; several values are joined
+  # by ", "), #body (String, memoised, in the charset of Content-Type), #request, #length_unknown? (whether the body
+  # ends
+  # with the connection, so that a truncated body cannot be detected), #complete?, #close; not public: #_fields_by_name
   # (a Hash, see Headers#to_h).
   class Response
     include BodyReading
@@ -26,14 +27,14 @@ module Trunkline
     include Facts
     include JSONBody
 
-    # Makes an answer that came over no connection: what a middleware gives in the place of a server's.
+    # Makes a response that came over no connection, for a middleware that responds in place of the server.
     #
-    # @param request [Request] that it answers
+    # @param request [Request] the request of the response
     # @param status [Integer] 200 to 599
-    # @param headers [Hash, Array] as those of a call
-    # @param body [String] as the caller is to get it: it is not decoded
-    # @return [Response]
-    # @raise [InvalidRequest]
+    # @param headers [Hash, Array] as the option headers: of a call
+    # @param body [String] as the caller gets it: it is not decoded
+    # @return [Response] to be read piece by piece if the request is streamed
+    # @raise [InvalidRequest] for an invalid argument
     def self.build(request:, status:, headers: {}, body: "")
       raise InvalidRequest.of("request", request, "a Request") unless request.is_a?(Request)
       raise InvalidRequest.of("status", status, "an Integer from 200 to 599") unless
@@ -52,12 +53,12 @@ module Trunkline
       Engine.response(request, head, body)
     end
 
-    # @param request [Request] of another caller
-    # @return [Response] the same answer for it, with a body of its own
+    # @param request [Request] the request of another caller
+    # @return [Response] the same response for that request, with a separate body
     # @api private
     def _for(request) = Response.made(request, status, reason, _pairs, body)._sent_as(self)._shared._as_asked
 
-    # @param response [Response] that the server gave, in the place of which this one is
+    # @param response [Response] the server's response, which this one replaces
     # @return [self]
     # @api private
     def _sent_as(response)
@@ -72,11 +73,11 @@ module Trunkline
       self
     end
 
-    # @return [Boolean] whether it is the answer to another call's request (coalesce:)
+    # @return [Boolean] whether the response was received for the request of another call (coalesce:)
     # @api private
     def shared? = @shared == true
 
-    # @return [Cache::Status, nil] what the cache has done for the call; nil without one (cache:)
+    # @return [Cache::Status, nil] what the cache (option cache:) has done for the call; nil without a cache
     attr_reader :cache
 
     # @param status [Cache::Status]
@@ -87,11 +88,11 @@ module Trunkline
       self
     end
 
-    # @return [self] to be read piece by piece if its request wants that
+    # @return [self] to be read piece by piece if the request is streamed
     # @api private
     def _as_asked = request.streaming? ? extend(Replay).replay._streamed : self
 
-    # @return [String] "2", "1.1" or "1.0"
+    # @return [String] the version of HTTP: "2", "1.1" or "1.0"
     def http_version
       case minor_version
       when nil then "2"
@@ -100,12 +101,12 @@ module Trunkline
       end
     end
 
-    # @return [Headers]
+    # @return [Headers] the header fields of the response
     def headers
       @headers ||= Headers.received(self)
     end
 
-    # @return [Headers] the fields after a chunked body; empty until it has been read
+    # @return [Headers] the trailer fields; empty until the body has been read
     def trailers
       Headers.new(_trailers)
     end
@@ -116,7 +117,9 @@ module Trunkline
       @pairs ||= _fields.freeze
     end
 
-    # @api private the body's memory goes to the next answer's: who has kept the body has an empty String
+    # Empties the body, so that the next response can use its memory. A caller that has kept the body has an empty
+    # String.
+    # @api private
     def _empty
       body.clear unless body.frozen?
     end
@@ -124,9 +127,9 @@ module Trunkline
     # @return [Boolean] whether the status is 200 to 299
     def ok? = status.between?(200, 299)
 
-    # Of a streamed answer that is refused, up to 64 KiB that come within a second are read, and are the #body, which
-    # may be a part (see #complete?). One that is larger or slower is closed, and the #body of a slower one raises.
-    # Either way its connection is not held any more.
+    # If a streamed response has an error status, up to 64 KiB of its body are read within a second and become #body,
+    # which may be incomplete (see #complete?). If the body is larger or slower, the response is closed; #body of a
+    # slower one raises. In each case the response no longer holds its connection.
     #
     # @return [self] when the status is below 400
     # @raise [ClientError] for 4xx
@@ -136,26 +139,27 @@ module Trunkline
     end
 
     # @api private
-    # @return [ClientError, ServerError] of a status of 4xx or 5xx, after #settle
+    # @return [ClientError, ServerError] the error for a status of 4xx or 5xx; the body of a streamed response is read
+    #   or closed first (see #raise_for_status!)
     def _status_error
       settle if @streamed
       (status < 500 ? ClientError : ServerError).about(self, "was answered #{status} #{reason}".rstrip)
     end
 
-    # @return [String] where the answer came from, after redirects
+    # @return [String] the URL of the request, after redirects
     def url = request.url
 
-    # @return [Engine::Switched, nil] the connection, of an answer of status 101 that was asked for
+    # @return [Engine::Switched, nil] the connection, if the request asked to switch protocols and the server agreed
     # @api private
     def _switched = @switched
 
-    # @return [Array<Response>] the redirects that led here, oldest first
+    # @return [Array<Response>] the redirect responses that led to this one, oldest first
     def redirects = @redirects || [].freeze
 
-    # @return [Array<Response>] the answers (401) that asked for the signature this request has (auth:, digest:)
+    # @return [Array<Response>] the 401 responses for whose challenges this request was signed (auth:, digest:)
     def challenges = @challenges || [].freeze
 
-    # @return [Timings] of a streamed answer: as far as it has come
+    # @return [Timings] the times of the phases; for a streamed response that is not complete, those until now
     def timings
       return @timings if @timings
 
@@ -163,27 +167,27 @@ module Trunkline
       complete? ? @timings = timings : timings
     end
 
-    # @return [ConnectionInfo]
+    # @return [ConnectionInfo] the connection over which the response came
     def connection
       @connection ||= ConnectionInfo.new(**_connection)
     end
 
-    # @return [Array<Attempt>] usually one
+    # @return [Array<Attempt>] the requests that were sent for the call; usually one
     def attempts
-      known = @attempts # read once: other callers of the same answer (coalesce:) may ask at the same time
+      known = @attempts # read once: callers that share the response (coalesce:) may call this method at the same time
       return @attempts = known.attempts if known.respond_to?(:attempts) # a Policy::Log
 
       known || (@attempts = _own_attempts)
     end
 
-    # @return [Array<Attempt>] of the exchange that it came of
+    # @return [Array<Attempt>] the attempts of the exchange that produced this response
     # @api private
     def _own_attempts
       Attempt.list(_attempts, status: status, elapsed: timings.total, waited: timings.queue, started_at: started_at,
                               connection: connection)
     end
 
-    # @param attempts [Policy::Log, Array<Attempt>] of all its call, this one's included
+    # @param attempts [Policy::Log, Array<Attempt>] all attempts of the call, including those of this response
     # @return [self]
     # @api private
     def _attempted(attempts)
@@ -191,12 +195,12 @@ module Trunkline
       self
     end
 
-    # @return [Array<Headers>] what came with 103 Early Hints (RFC 8297)
+    # @return [Array<Headers>] the header fields of each 103 (Early Hints) response (RFC 8297)
     def early_hints
       @early_hints ||= _early_hints.map { |fields| Headers.new(fields) }.freeze
     end
 
-    # @return [String]
+    # @return [String] status, method and URL, with the query hidden
     def inspect
       "#<#{self.class} #{status} #{request.method} #{request.uri.shown}>"
     end
@@ -213,7 +217,7 @@ module Trunkline
       self
     end
 
-    # Of an answer that nobody will have, what is read so that its connection can be kept.
+    # Maximum bytes of an unwanted response that are read so that its connection can be reused.
     DISCARD_BYTES = 64 * 1024
 
     # @api private
@@ -235,12 +239,13 @@ module Trunkline
       self
     end
 
-    # @param bytes [String] of a body that others have read, to be read once more
+    # @param bytes [String] bytes of the body that were read elsewhere, and are to be read again
     # @return [void]
     # @api private
     def _hold_rest(bytes) = _hold(bytes)
 
-    # @return [Float, nil] monotonic seconds, when its first byte was there; nil: it came over no connection
+    # @return [Float, nil] monotonic seconds at which the first byte of the response arrived; nil: the response came
+    #   over no connection
     # @api private
     def _first_byte_at
       began = _began
@@ -259,7 +264,7 @@ module Trunkline
       _settle(DISCARD_BYTES)
       @streamed = false if complete?
     rescue Error
-      nil # that it was refused matters more
+      nil # the error status is raised rather than this error
     end
 
     private :_read, :_whole_characters, :_fields, :_trailers, :_timings, :_connection, :_attempts, :_began,

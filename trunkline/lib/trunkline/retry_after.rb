@@ -7,16 +7,17 @@ module Trunkline
   #
   # @api private
   module RetryAfter
-    # A number that says more says "never".
+    # Seconds; larger numbers are lowered to this one.
     MOST = 1_000_000_000.0
     SECONDS = /\A\d+(?:\.\d+)?\z/
-    # A longer number is more than MOST.
+    # A number with more characters than this is larger than MOST.
     DIGITS = 12
     private_constant :MOST, :SECONDS, :DIGITS
 
-    # A date is compared with the answer's own Date if it has one: the clocks of the two machines may differ.
+    # A date is compared with the Date field of the response, if there is one: the clocks of the two machines may
+    # differ.
     #
-    # @param response [#[]] gives a header field by its name
+    # @param response [#[]] returns a header field by its name
     # @param now [Time] the wall clock
     # @return [Float, nil] seconds, at least 0; nil when the field is missing or neither a number nor a date
     def self.seconds(response, now = Time.now)
@@ -28,7 +29,7 @@ module Trunkline
     end
 
     # @param now [Time] the wall clock
-    # @return [Time] by the clock of the server that answered
+    # @return [Time] the time of the server's clock, from the Date field; without it, now
     def self.server_time(response, now = Time.now) = time(response["date"]) || now
 
     # @return [Time, nil]

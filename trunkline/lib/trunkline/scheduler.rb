@@ -19,10 +19,10 @@ require_relative "scheduler/timers"
 
 module Trunkline
   # Runs many requests on one Engine::Multi: decides which may start, runs their policies, and yields the results. All
-  # methods but #wake are for the thread that calls #run_once.
+  # methods except #wake are for the thread that calls #run_once.
   #
-  # Each request given to it waits in an OriginQueue or, for a policy, in the Timers, is in flight, or has been yielded
-  # with its result. #close returns all others, so that none is lost, whatever interrupted it.
+  # Each request that was added waits in an OriginQueue or, for a policy, in the Timers, is in flight, or has been
+  # yielded with its result. #close returns all that have not been yielded, so that an interrupt loses none.
   #
   # @api private
   class Scheduler
@@ -31,20 +31,20 @@ module Trunkline
     include Racing
     include Redacted
 
-    # How many requests may wait while the caller looks for requests to other origins.
+    # How many requests may wait while the caller is asked for requests to other origins.
     LOOK_AHEAD = 512
-    # How many waiting requests stay composed, and how many of those with content: others are composed again when they
+    # How many waiting requests stay composed, and how many of those with content: the rest are composed again when they
     # start, to save memory.
     COMPOSED = 32_768
     COMPOSED_WITH_CONTENT = 4096
-    # Seconds: the least wait.
+    # The shortest wait in seconds.
     SHORTEST_WAIT = 0.0005
 
     # @param pool [Engine::Pool]
     # @param options [BatchOptions]
-    # @param reader [RequestReader, nil] to compose requests again; nil: they stay composed
-    # @yield [pending, now] asked when a request is about to start
-    # @yieldreturn [Boolean] false: it was given up
+    # @param reader [RequestReader, nil] composes requests again; nil: all stay composed
+    # @yield [pending, now] called when a request is about to start
+    # @yieldreturn [Boolean] false: the request was cancelled
     def initialize(pool, options, reader = nil, &may_start)
       @pool = pool
       @multi = nil
@@ -58,34 +58,37 @@ module Trunkline
       @in_flight = 0
       @timers = Timers.new { wake }
       @races = Races.new
-      # How many wait in @timers, or have a result without an exchange that has not been yielded.
+      # Number of requests that wait in @timers, or have a result that no exchange produced and that has not been
+      # yielded.
       @held = 0
-      # Request, result and status in turns, as Engine::Multi#run adds them; those from @next on have not been yielded.
+      # Request, result and status in turns, as Engine::Multi#run appends them; from index @next on they have not been
+      # yielded.
       @completed = []
       @next = 0
-      # Requests that count as in flight, and whose calls begin when the engine goes on.
+      # Requests that count as in flight, and whose calls begin before the engine runs next.
       @to_begin = []
-      # The request on its way from a queue to the engine, or from the engine to the caller.
+      # The request that is being moved from a queue to the engine, or from the engine to the caller.
       @current = nil
-      # The OriginQueue of the last request, and the one that room? has found open, until something starts.
+      # The OriginQueue of the last request, and the one that room? has found ready, until a request starts.
       @last = @open = nil
-      # The time at which the result came that is being yielded. What the caller adds then starts at that time.
+      # The time at which the result that is being yielded arrived. Requests that the caller adds meanwhile start at
+      # that time.
       @completed_at = nil
       @woken = false
       @wakeup = Condition.new
       @lock = Lock.new
     end
 
-    # @return [Integer]
+    # @return [Integer] requests in flight
     attr_reader :in_flight
 
-    # @return [Boolean] whether there is nothing to do
+    # @return [Boolean] whether no request waits or is in flight
     def idle? = @in_flight.zero? && @backlogged.empty? && @held.zero?
 
     # @return [Integer] sum of the limits of the origins in use
     def limit = @origins.limit
 
-    # Takes a request, and starts it if it may start now.
+    # Adds a request, and starts it if it may start now.
     # @param pending [PendingRequest] composed
     def add(pending)
       now = @completed_at || clock
@@ -97,32 +100,33 @@ module Trunkline
       may_start ? start(pending, queue, now) : enqueue(pending, queue)
     end
 
-    # Takes a request that starts in the next #run_once: its timeout must not run before.
+    # Adds a request that starts in the next #run_once: its timeout must not begin earlier.
     # @param pending [PendingRequest] composed
     def hold(pending)
       enqueue(pending, @origins.queue_for(pending))
     end
 
-    # @return [Boolean] whether one more request is wanted, to whichever origin
+    # @return [Boolean] whether one more request may be added, to any origin
     def room? # rubocop:disable Metrics/CyclomaticComplexity, Metrics/PerceivedComplexity -- for speed
       return false if @in_flight + @held >= @max_in_flight || (!@backlogged.empty? && @origins.waiting >= LOOK_AHEAD)
 
       now = @completed_at || clock
       return false if @rate && !@rate.ready?(now)
 
-      # Most requests go to the origin of the one before, and none waits.
+      # For speed: most requests go to the origin of the previous one, and no request waits.
       last = @last
       last = nil unless last && (@backlogged.empty? ? last.ready?(now) : last.room?(now))
       @open = last
       !last.nil? || @origins.room?(now)
     end
 
-    # Waits until a request has ended, and yields each that has.
+    # Waits until a request has ended, and yields each request that has.
     #
-    # @param longest [Float, nil] seconds to wait at the most
+    # @param longest [Float, nil] maximum wait in seconds
     # @param pulling [Boolean] whether the caller has more to add: then the wait also ends when #room? may have changed
-    # @yield [pending, result, status] a Response or an Error; of a streamed response its parts (Engine::Multi#run),
-    #   then nil or an Error; and the status of a whole answer of the engine's, or nil. The block may call run_once
+    # @yield [pending, result, status] a Response or an Error; for a streamed response its parts (Engine::Multi#run),
+    #   then nil or an Error; status is that of a complete response from the engine, else nil. The block may call
+    #   run_once
     def run_once(longest = nil, pulling: false)
       @open = nil
       resume_due(clock) unless @timers.empty?
@@ -147,14 +151,14 @@ module Trunkline
       @completed_at = nil
     end
 
-    # @return [Boolean] whether it had not ended
+    # @return [Boolean] whether the request had not ended
     def cancel(pending)
       withdrawn = withdraw(pending)
       pending.flow&.give_up if withdrawn
       withdrawn
     end
 
-    # Ends a #run_once that waits. For any thread.
+    # Makes a waiting #run_once return. May be called from any thread.
     def wake
       @multi&.wake
       @lock.synchronize do
@@ -163,8 +167,8 @@ module Trunkline
       end
     end
 
-    # Aborts what is in flight, and forgets what waits.
-    # @return [Array<PendingRequest>] those that have not been yielded
+    # Cancels the requests in flight, and removes those that wait.
+    # @return [Array<PendingRequest>] the requests that have not been yielded
     def close
       left = @multi ? @multi.close : []
       @multi = nil
@@ -188,9 +192,9 @@ module Trunkline
 
     def completed_requests = @completed.drop(@next).each_slice(3).map(&:first)
 
-    # @return [Boolean] whether it had not ended
+    # @return [Boolean] whether the request had not ended
     def withdraw(pending)
-      second = @races.second_of(pending) # it may have brought the parts that wait
+      second = @races.second_of(pending) # parts that have not been yielded may be results of the second request
       raced = end_race(pending, pending)
       return true if @origins.delete(pending)
 
@@ -208,7 +212,7 @@ module Trunkline
       true
     end
 
-    # @return [Object, nil] whether it was in flight, or about to be
+    # @return [Object, nil] true if the request was in flight, or about to be
     def abort(pending) = @to_begin.delete(pending) || (pending.in_flight? && @multi&.cancel(pending.id))
 
     # Counts an exchange that was cancelled.
@@ -218,7 +222,7 @@ module Trunkline
       @in_flight -= 1
     end
 
-    # @return [Boolean] whether it had a result that had not been yielded
+    # @return [Boolean] whether the request had a result that had not been yielded
     def delete_completed(pending) # rubocop:disable Naming/PredicateMethod -- it deletes
       before = @completed.size
       while (at = completed_requests.index(pending))
@@ -273,21 +277,21 @@ module Trunkline
 
       pending.id = (@multi || open_multi).add(request, pending.deadline, pending)
       @current = nil
-    rescue Error, InvalidRequest, MissingTimeout => error # as of a single call: a TLS file that cannot be read
+    rescue Error, InvalidRequest, MissingTimeout => error # as for a single call, if a TLS file cannot be read
       raise if Interrupts.ended_by?(error)
 
       not_started(error, pending, counted)
     end
 
-    # When it is first needed, since it has a descriptor.
+    # Created when first needed, since it uses a file descriptor.
     def open_multi = @multi = Engine::Multi.new(@pool)
 
-    # @param counted [Object, nil] whether it counts as in flight
+    # @param counted [Object, nil] true if the request counts as in flight
     # @return [nil]
     def not_started(error, pending, counted)
       return answer(pending, error) unless counted
 
-      # An Error of Engine::Multi.new knows no request.
+      # An Error of Engine::Multi.new has no request.
       error = error.retold({ request: pending.request }) if error.is_a?(Error) && error.request.nil? && pending.request
       @completed.push(pending, error, nil)
       @current = nil
@@ -301,24 +305,25 @@ module Trunkline
 
       seconds = seconds_to_wait(longest, pulling)
       @in_flight.zero? ? sleep_until_woken(seconds || OriginQueue::STALL) : run_engine(seconds)
-      # The wait may have ended because one may start: it goes before any that are still to be pulled.
+      # The wait may have ended because a request may start: it starts before the caller adds others.
       start_waiting(clock) if @completed.empty? && !@backlogged.empty?
     end
 
-    # Calls that had a result as they began are not yielded before the others are on their way.
+    # Calls that got a result when they began are not yielded before the other calls have been sent.
     def run_engine(seconds)
-      forget_completed if @next == @completed.size # those of a run_once around this one, too
+      forget_completed if @next == @completed.size # including those of an outer run_once
       @multi&.run(seconds, @completed)
     end
 
-    # @return [Float, nil] nil: until a request has ended
+    # @return [Float, nil] seconds; nil: until a request has ended
     def seconds_to_wait(longest, pulling)
       seconds = seconds_to_start(pulling)
       seconds = longest if longest && (seconds.nil? || longest < seconds)
       @timers.empty? ? seconds : [seconds, @timers.wait(clock)].compact.min
     end
 
-    # @return [Float, nil] until time alone may let something start; nil: only the end of a request can
+    # @return [Float, nil] seconds until a request may start though none has ended; nil: only the end of a request
+    #   allows it
     def seconds_to_start(pulling)
       pulling &&= @origins.waiting < LOOK_AHEAD
       return if @in_flight >= @max_in_flight || !(pulling || !@backlogged.empty?)
@@ -330,7 +335,7 @@ module Trunkline
       seconds && [seconds, SHORTEST_WAIT].max
     end
 
-    # While nothing is in flight, Engine::Multi#run would not wait.
+    # Engine::Multi#run does not wait while nothing is in flight.
     def sleep_until_woken(seconds)
       @lock.synchronize do
         @lock.wait(@wakeup, seconds) unless @woken
@@ -340,10 +345,10 @@ module Trunkline
 
     # ---- results ----
 
-    # @param status [Integer, nil] of an answer that is whole
+    # @param status [Integer, nil] status of a complete response
     # @param taker [StreamBlocks, true, nil] pending.streamed
-    # @return [Response, Error, String, nil] the result of the call, or a part of it; nil when it goes on, or when a
-    #   streamed one has ended
+    # @return [Response, Error, String, nil] the result of the call, or a part of a streamed one; nil when the call goes
+    #   on, or when a streamed one has ended
     def handle_result(pending, result, status, taker)
       now = @completed_at = Engine.now
       @current = pending
@@ -368,7 +373,7 @@ module Trunkline
       result
     end
 
-    # Has a result yielded that did not come from the engine.
+    # Adds a result that did not come from the engine to those to be yielded.
     # @return [nil]
     def answer(pending, result)
       pending.answered = true
@@ -391,7 +396,7 @@ module Trunkline
 
       policy = pending.policy
       if policy.repeats? && Policy::Redirect.redirect?(result)
-        begin_flow(pending).first # which sends what was sent
+        begin_flow(pending).first # the first step of the policies is the request that was already sent
         return go_on(pending, pending.flow.after(result), now)
       end
 
@@ -399,7 +404,7 @@ module Trunkline
       result.is_a?(Response) ? policy.result(result) : of_whole_call(pending, result)
     end
 
-    # Does what the policies of a call want next.
+    # Performs the step that the policies of a call return.
     # @param wanted [Request, Flow::Pause, Flow::Race, Response, StandardError]
     # @return [nil]
     def go_on(pending, wanted, now)

@@ -22,7 +22,7 @@ module Trunkline
       read: "reading the answer"
     }.freeze
 
-    # What to say for a limit of time.
+    # Messages for timeouts.
     TIMEOUTS = {
       QueueTimeout: "no connection to %<label>s became free within %<limit>s for %<call>s",
       ResolveTimeout: "the name of %<label>s was not resolved within %<limit>s for %<call>s",

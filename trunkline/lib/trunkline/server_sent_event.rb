@@ -1,21 +1,21 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # An event of an event stream (WHATWG HTML 9.2). Frozen, with its Strings, which are UTF-8: bytes of the server that
-  # are not became U+FFFD. Made by the engine.
+  # An event of an event stream (WHATWG HTML 9.2). The engine makes it. It and its Strings are frozen. The Strings are
+  # UTF-8; invalid bytes are replaced by U+FFFD.
   class ServerSentEvent
-    # @return [String] the last event ID of the stream: this event's, or that of one before ("" once a server took it
-    #   back)
-    # @return [nil] when no event had one
+    # @return [String] the last event ID of the stream: the ID of this event or of an earlier one; "" after the server
+    #   has reset it
+    # @return [nil] when no event so far had an ID
     attr_reader :id
-    # @return [String] its lines of data, joined by "\n"
+    # @return [String] the data lines of the event, joined by "\n"
     attr_reader :data
-    # @return [String] "message" when the server named none
+    # @return [String] the event type; "message" when the server named none
     attr_reader :type
-    # @return [Float, nil] seconds to wait before a new connection, when this event says so
+    # @return [Float, nil] seconds to wait before connecting again, if this event sets them
     attr_reader :retry
 
-    # For tests of code that takes events.
+    # Makes an event, for tests of code that takes events.
     #
     # @param data [String]
     # @param type [String]
@@ -25,7 +25,7 @@ module Trunkline
       @data = data.dup.freeze
       @type = type.dup.freeze
       @id = id.dup.freeze
-      seconds = binding.local_variable_get(:retry) # a keyword of Ruby, which cannot be read by its name
+      seconds = binding.local_variable_get(:retry) # a keyword of Ruby cannot be read as a variable
       @retry = seconds&.to_f
       freeze
     end

@@ -3,10 +3,10 @@
 require "strscan"
 
 module Trunkline
-  # What a server says of its own times, one metric of Server-Timing (W3C Server Timing). Frozen.
+  # One metric of the header field Server-Timing (W3C Server Timing), in which a server reports its own times. Frozen.
   #
   #   name         String, as sent
-  #   duration     seconds, as all times here (the field has milliseconds); nil when it says none, or no number from 0
+  #   duration     seconds (the field has milliseconds); nil when the metric has none, or no valid number from 0
   #   description  String, "" when there is none
   class ServerTiming < Struct.new(:name, :duration, :description)
     TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/
@@ -22,10 +22,10 @@ module Trunkline
     end
 
     class << self
-      # Servers send what they like: what is not a metric is left out, up to the next comma; of a parameter that is
-      # given twice, the first counts.
+      # Parses leniently: text that is not a metric is skipped up to the next comma. If a parameter is given twice, the
+      # first one is used.
       #
-      # @param value [String, nil] of the field
+      # @param value [String, nil] the value of the field
       # @return [Array<ServerTiming>]
       # @api private
       def parse(value)
@@ -49,7 +49,7 @@ module Trunkline
           scanner.skip(SPACE)
           value = scanner.skip(/=/) ? value_of(scanner) : ""
           given[name] ||= value if name
-          scanner.skip(/[^;,"]*/) # what is no part of a parameter
+          scanner.skip(/[^;,"]*/) # text that is not part of a parameter
         end
         given
       end

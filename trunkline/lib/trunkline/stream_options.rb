@@ -4,16 +4,16 @@ require_relative "headers"
 require_relative "timeouts"
 
 module Trunkline
-  # The options of calls whose answers are streams (Streams): they come at the head, and the time for them is bounded by
-  # the server's silence and not by a total.
+  # The options of calls whose responses are streams (see Streams). Such a call returns when the response head has
+  # arrived, and the time that the server may be silent is limited instead of the total time.
   #
   # @api private
   module StreamOptions
     module_function
 
-    # @param given [Hash] the caller's, of a call
-    # @param timeouts [Timeouts, nil] the client's
-    # @param fields [Hash{String => String}] sent unless the caller names them
+    # @param given [Hash] the options of the call, as the caller gave them
+    # @param timeouts [Timeouts, nil] the timeouts of the client
+    # @param fields [Hash{String => String}] header fields that are sent unless the caller names them
     # @return [Hash]
     def of(given, timeouts, fields)
       timeout = Timeouts.of(given[:timeout] || timeouts, timeouts) if given[:timeout] || timeouts
@@ -21,13 +21,13 @@ module Trunkline
         **(timeout ? { timeout: silence(timeout) } : {}) }
     end
 
-    # A stream has no end to wait for: what is left without a limit by a total has that one.
+    # A stream may never end, so a total does not limit the whole call: it is the limit of each phase without one.
     def silence(timeout)
       phases = timeout.phases
       { **(timeout.total ? phases.transform_values { |seconds| seconds || timeout.total } : phases), total: nil }
     end
 
-    # The caller's own go before ours. Their values may be callable, and are not looked at.
+    # The caller's fields replace those in fields. Their values may be callable, and are not checked here.
     def laid_over(fields, given)
       return fields if given.nil?
 

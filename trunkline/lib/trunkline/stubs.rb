@@ -9,8 +9,9 @@ require_relative "stubs/stub"
 require_relative "verbs"
 
 module Trunkline
-  # Answers in the place of a network, for tests. While Stubs are in use, every call of the process (of any client,
-  # batch, facade and thread) is answered by the newest stub that matches it, and no other leaves the process.
+  # Stubbed responses for tests. While Stubs are enabled, every call of the process (of any client, batch, facade and
+  # thread) gets its response from the newest stub that matches it. A call that no stub matches is not sent, unless
+  # network: is true.
   #
   #   require "trunkline/stubs"
   #
@@ -20,16 +21,17 @@ module Trunkline
   #     stubs.get(%r{/slow}).timeout(:first_byte)
   #
   #     MyCode.run
-  #   end # raises Stubs::Unused when a stub was never asked for
+  #   end # raises Stubs::Unused when a stub was not used
   class Stubs
     include Redacted
 
-    # A call that no stub matches. An Exception, so that no rescue of the code under test takes it for a failed call.
+    # Raised for a call that no stub matches. An Exception, so that a rescue in the code under test does not treat it as
+    # a failed call.
     class Unexpected < Exception; end # rubocop:disable Lint/InheritException
-    # A stub, or an answer of one, that was never asked for.
+    # Raised when a stub, or one of its responses, was not used.
     class Unused < StandardError; end
 
-    # One call that came while the stubs were in use.
+    # A call that was made while the stubs were enabled.
     #
     #   request   the Trunkline::Request
     #   body      the whole of its body as a String, or nil
@@ -42,15 +44,16 @@ module Trunkline
       end
     end
 
-    # @return [Array<Call>] every call, stubbed or not, in the order they came
+    # @return [Array<Call>] every call, stubbed or not, in the order in which they were made
     attr_reader :calls
 
-    # Uses stubs for a block, then asserts that all were used (unless the block raised).
+    # Enables new stubs for a block, then checks that all were used (unless the block raised).
     #
-    # @param network [Boolean] whether calls that no stub matches go out
+    # @param network [Boolean] whether calls that no stub matches are sent
     # @yield [stubs]
     # @return what the block returns
-    # @raise [Unused]
+    # @raise [Unused] when a stub, or one of its responses, was not used
+    # @raise [InvalidRequest] without a block
     def self.use(network: false)
       raise InvalidRequest, "use: needs a block, whose calls are answered by the stubs" unless block_given?
 
@@ -63,7 +66,8 @@ module Trunkline
       stubs&.disable
     end
 
-    # @raise [RactorError] in any but the main Ractor
+    # @param network [Boolean] whether calls that no stub matches are sent
+    # @raise [RactorError] in any Ractor but the main one
     def initialize(network: false)
       RactorError.refuse
       @network = network
@@ -72,30 +76,33 @@ module Trunkline
       @lock = Lock.new
     end
 
+    # Makes these stubs respond to all calls of the process from now on.
     # @return [self]
     def enable
       Interception.add(self)
       self
     end
 
-    # Idempotent.
+    # Ends the effect of #enable. Does nothing when the stubs are not enabled.
     # @return [self]
     def disable
       Interception.remove(self)
       self
     end
 
-    # Adds a stub for requests of any method (see the verbs for the others). Without an answer it is an empty 200.
+    # Adds a stub. The methods named after HTTP methods, such as #get, do the same for one method. A stub for which no
+    # response is set responds with an empty 200.
     #
-    # @param url [String, Regexp, nil] a whole URL, which has to be the same one (a query given apart by params:), or a
-    #   pattern of it; nil for any
+    # @param url [String, Regexp, nil] a complete URL, which must equal that of the request (with params:, the query may
+    #   have more parameters), or a pattern that the URL must match; nil for any
     # @param method [Symbol, String, nil] nil for any
-    # @param params [Hash, nil] what the query must have; other parameters may be there
-    # @param headers [Hash] values as String or Regexp; nil: the field must not be there
-    # @param body [String, Regexp, Hash, #call, nil] the same text; a pattern of it; the same JSON document; called
-    #   with the text, whether it is; nil for any
-    # @return [Stub] to say what it answers
-    # @raise [InvalidRequest] when the URL is none
+    # @param params [Hash, nil] parameters that the query must have; it may have others
+    # @param headers [Hash] header fields that the request must have, with values as String or Regexp; nil as a value:
+    #   the field must be absent
+    # @param body [String, Regexp, Hash, #call, nil] String: the same text; Regexp: a pattern that the text must match;
+    #   Hash: the same JSON document; callable: called with the text, returns whether it matches; nil for any
+    # @return [Stub] to set its responses
+    # @raise [InvalidRequest] for an invalid URL or an unknown argument
     def on(url = nil, method: nil, params: nil, headers: {}, body: nil, **others)
       Arguments.refuse_keywords(others, "a stub", "a URL, params:, headers: and body:; then .answer(200, body: ...)")
       stub = Stub.new(method: method, url: url, params: params, headers: headers, body: body)
@@ -104,16 +111,17 @@ module Trunkline
     end
 
     Verbs::NAMES.each do |verb|
-      # As #on, for one method.
+      # Adds a stub for requests with this method; takes the other arguments of #on.
       # @return [Stub]
       define_method(verb) { |url = nil, **conditions| on(url, method: verb, **conditions) }
     end
 
-    # @return [Array<Stub>] those that were never asked, or have answers left
+    # @return [Array<Stub>] the stubs that were not used, or have responses that were not used
     def unused
       @lock.synchronize { @stubs.reject(&:used?).reverse }
     end
 
+    # Checks that all stubs and their responses were used.
     # @return [true]
     # @raise [Unused] naming each stub that was not used
     def verify

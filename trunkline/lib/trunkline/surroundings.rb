@@ -6,8 +6,8 @@ require_relative "lock"
 require_relative "redacted"
 
 module Trunkline
-  # What surrounds a call in the thread that makes it: the end that Trunkline.deadline set, and what the probes note
-  # there (see Instrument). A call takes it with it, wherever it runs. Frozen.
+  # The context of a call, read in the thread that makes it: the time set by Trunkline.deadline, and the notes of the
+  # probes (see Instrument). The call keeps it when it runs in another thread or fiber. Frozen.
   #
   # @api private
   class Surroundings
@@ -18,37 +18,37 @@ module Trunkline
     @lock = Lock.new
 
     class << self
-      # Whether any call of the process may have some: else none looks for them, and pays nothing. A reader costs less
-      # than a method, and each call asks.
+      # Whether any call of the process may have Surroundings; if not, calls do not use .current. An attr_reader,
+      # because it is faster than a method and every call uses it.
       # @return [Boolean]
       attr_reader :needed
       alias needed? needed
 
-      # Says that calls must look from now on.
-      # @param what [Symbol] for which they look: :deadlines, :probes
+      # Makes needed? true from now on.
+      # @param what [Symbol] the reason: :deadlines or :probes
       # @return [void]
       def need_for(what)
         change { [*@needed_for, what] } unless @needed_for.include?(what)
       end
 
-      # Says that there is none of it any more.
+      # Removes a reason; needed? is false when there are none.
       # @return [void]
       def need_not_for(what)
         change { @needed_for - [what] }
       end
 
-      # @return [Surroundings, nil] those of the current thread and fiber
+      # @return [Surroundings, nil] those of the current thread and fiber; nil without a deadline and notes
       def current
         limit = Deadline.current
         notes = Instrument.notes
         new(limit, notes) if limit || notes
       end
 
-      # @return [Symbol, nil] the library that the current call comes from, when that may be hooked itself: by an
-      #   interceptor, or by a tool that traces it
+      # @return [Symbol, nil] the library that makes the current call through Trunkline, if an interceptor or a tracing
+      #   tool may hook that library itself
       def library = Thread.current[:trunkline_hooked]
 
-      # Runs the block, whose calls come from such a library.
+      # Runs a block whose calls are made by a library (see #library).
       #
       # @param library [Symbol] :net_http or :faraday
       def hooked(library)
@@ -73,9 +73,9 @@ module Trunkline
       end
     end
 
-    # @return [Float, nil] monotonic seconds
+    # @return [Float, nil] the deadline in monotonic seconds
     attr_reader :limit
-    # @return [Hash{Object => Object}, nil] of each probe what it has noted
+    # @return [Hash{Object => Object}, nil] the note of each probe
     attr_reader :notes
 
     def initialize(limit, notes)

@@ -3,21 +3,21 @@
 require_relative "errors"
 
 module Trunkline
-  # The limits of a call's time, in seconds; frozen. Every call has some: with a total, a phase that was not named has
-  # no limit of its own (nil); without a total, it has DEFAULT.
+  # The timeouts of a call, in seconds; frozen. Every call has at least one: with a total, a phase that was not named
+  # has no limit of its own (nil); without a total, it has DEFAULT.
   #
   #   queue       waiting for a connection when max_connections_per_host are in use
   #   resolve     resolving the host's name
   #   connect     making the connection, over all addresses
   #   tls         the TLS handshake
-  #   write       between two moments in which the server takes bytes of the request
-  #   first_byte  from the written request to the answer's first byte
-  #   read        between two bytes of the answer
+  #   write       how long the server may accept no byte of the request
+  #   first_byte  from the end of the written request to the first byte of the response
+  #   read        between two bytes of the response
   #   total       everything together, redirects included
   class Timeouts
     PHASES = %i[queue resolve connect tls write first_byte read].freeze
     NAMES = [*PHASES, :total].freeze
-    # Names that other clients have for the phases.
+    # Names of the phases in other HTTP clients.
     SYNONYMS = { open: :connect, open_timeout: :connect, connect_timeout: :connect, ssl: :tls, ssl_timeout: :tls,
                  read_timeout: :read, write_timeout: :write, timeout: :total, overall: :total, request: :total,
                  response: :first_byte, pool: :queue, dns: :resolve }.freeze
@@ -35,10 +35,10 @@ module Trunkline
 
     # @param given [Numeric, ActiveSupport::Duration, Hash, Timeouts] a number is the total, and replaces what was set
     #   before; a Hash changes the limits it names
-    # @param base [Timeouts, nil] what was set before
+    # @param base [Timeouts, nil] the timeouts that were set before
     # @return [Timeouts]
-    # @raise [InvalidRequest]
-    # @raise [MissingTimeout] when none is given, as in {}, or none is left
+    # @raise [InvalidRequest] for an unknown name or an invalid number
+    # @raise [MissingTimeout] when no timeout is given, as with {}, or none is left
     def self.of(given, base = nil)
       case given = plain(given)
       when Timeouts then given
@@ -67,28 +67,28 @@ module Trunkline
       InvalidRequest.of("timeout", name, "of #{NAMES.join(", ")}#{"; the name here is #{ours}:" if ours}")
     end
 
-    # @return [Object] of an ActiveSupport::Duration, its seconds as a Float; all else as it is
+    # @return [Object] the seconds of an ActiveSupport::Duration as a Float; any other value unchanged
     # @api private
     def self.plain(value)
-      # Not is_a?, which a Duration answers as its number would.
+      # Not is_a?, because a Duration overrides it with the classes of its number.
       defined?(::ActiveSupport::Duration) && ::ActiveSupport::Duration === value ? value.to_f : value # rubocop:disable Style/CaseEquality
     end
 
-    # @param argument [String, Symbol] what the value was given for
+    # @param argument [String, Symbol] the name of the option, for the error message
     # @param value [Object]
     # @return [Float]
-    # @raise [InvalidRequest] for what is no positive number
+    # @raise [InvalidRequest] for a value that is not a positive number
     # @api private
     def self.seconds(argument, value)
       value = plain(value)
-      value = [value, LARGEST].min if value.is_a?(Integer) # JRuby 9.4 warns of one that it compares with a Float
+      value = [value, LARGEST].min if value.is_a?(Integer) # JRuby 9.4 warns when it compares one with a Float
       seconds = [value, Float::MAX].min.to_f if value.is_a?(Numeric) && value.real? && value.finite?
       return seconds if seconds&.positive?
 
       raise InvalidRequest.of(argument, value, "a positive number of seconds")
     end
 
-    # @return [Float, nil] the same, and nil for nil
+    # @return [Float, nil] the same as .seconds; nil for nil
     # @api private
     def self.seconds_or_nil(argument, value)
       value.nil? ? nil : seconds(argument, value)
@@ -111,7 +111,7 @@ module Trunkline
 
     def hash = to_h.hash
 
-    # @return [Hash{Symbol => Float}] what was named, without defaults
+    # @return [Hash{Symbol => Float}] the timeouts that were given, without defaults
     # @api private
     attr_reader :given
 

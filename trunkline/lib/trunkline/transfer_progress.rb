@@ -3,15 +3,15 @@
 require_relative "loading"
 
 module Trunkline
-  # How far one transfer is: what progress: of an upload or a download is given, a few times a second and at the end.
-  # Frozen.
+  # The progress of one transfer. A callable given as progress: of an upload or a download is called with it a few times
+  # a second and at the end. Frozen.
   #
   #   client.put("/import", body: Pathname.new("export.csv"), progress: ->(progress) { log(progress.to_s) })
   #
-  #   bytes  so far; an upload that is sent again, as after a redirect, begins at 0 again
+  #   bytes  bytes so far; an upload that is sent again, as after a redirect, begins at 0 again
   #   total  bytes in all; nil when unknown
-  #   rate   bytes per second, in the last seconds
-  #   eta    seconds that are left at that rate; nil when unknown
+  #   rate   bytes per second, over the last 3 seconds
+  #   eta    remaining seconds at that rate; nil when unknown
   TransferProgress = Struct.new(:bytes, :total, :rate, :eta, keyword_init: true) do
     def initialize(**)
       super
@@ -41,14 +41,14 @@ module Trunkline
       "#{(bytes / (1000.0**power)).round(1)} #{UNITS[power - 1]}"
     end
 
-    # Measures the rate, and reports. Whoever transfers says how often.
+    # Measures the rate, and reports the progress with each #call.
     # @api private
     class Reporter
       # Seconds that the rate is measured over.
       SPAN = 3.0
 
       # @param wanted [true, #call, false, nil]
-      # @return [Reporter, nil] nil when there is nobody to report to
+      # @return [Reporter, nil] nil when wanted is no callable, and is false, nil or output is no terminal
       def self.for(wanted, output: $stderr)
         return new(wanted) if wanted.respond_to?(:call)
 
@@ -61,15 +61,15 @@ module Trunkline
         new(bar.method(:show), bar.method(:finish))
       end
 
-      # @param callable [#call] given a TransferProgress
-      # @param over [#call, nil] called after the last
+      # @param callable [#call] called with a TransferProgress
+      # @param over [#call, nil] called after the last report
       def initialize(callable, over = nil)
         @callable = callable
         @over = over
         @samples = []
       end
 
-      # @param bytes [Integer] so far; 0 begins anew
+      # @param bytes [Integer] so far; 0 restarts the measurement
       # @param total [Integer, nil]
       # @param over [Boolean] whether this is the last report
       # @return [void]

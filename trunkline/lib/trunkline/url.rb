@@ -8,7 +8,7 @@ require_relative "redacted"
 
 module Trunkline
   # An http or https URL, checked and normalised, frozen (RFC 3986, RFC 9110 4.2). It has no fragment, because a
-  # fragment is never sent. Its userinfo becomes basic authentication, and is in no text made of the URL.
+  # fragment is never sent. Its userinfo is used for basic authentication; #to_s and #inspect do not show it.
   class URL
     include Redacted
 
@@ -32,7 +32,7 @@ module Trunkline
     attr_reader :path
     # @return [String, nil] without "?"
     attr_reader :query
-    # @return [String] what the Host field says: "api.test", "api.test:8080", "[::1]:8080"
+    # @return [String] the value of the Host field: "api.test", "api.test:8080", "[::1]:8080"
     attr_reader :authority
     # @return [String] "api.test:443": host and port, for messages
     attr_reader :label
@@ -44,7 +44,7 @@ module Trunkline
     class << self
       # @param text [String, URI, Addressable::URI, URL]
       # @return [URL]
-      # @raise [InvalidRequest]
+      # @raise [InvalidRequest] when it is not an absolute http or https URL
       def parse(text)
         return text if text.is_a?(URL)
 
@@ -63,7 +63,7 @@ module Trunkline
       # @param location [String, URI, Addressable::URI, URL, nil] nil and "" are the base itself
       # @param base [URL, nil]
       # @return [URL]
-      # @raise [InvalidRequest]
+      # @raise [InvalidRequest] for an invalid URL, without a base for a path, and for a path that begins with "//"
       def resolve(location, base)
         return parse(location) if base.nil? || location.is_a?(URL)
         return base if location.nil? || location == ""
@@ -75,7 +75,7 @@ module Trunkline
         raise InvalidRequest.of("url", redact(text), "an absolute URL, or a path with one leading /")
       end
 
-      # @return [Boolean] whether it is an object of the standard library or of Addressable
+      # @return [Boolean] whether the value is a URI of the standard library or of Addressable
       # @api private
       def uri?(value)
         value.is_a?(URI::Generic) || (defined?(::Addressable::URI) && value.is_a?(::Addressable::URI)) || false
@@ -85,7 +85,7 @@ module Trunkline
       # @api private
       def redact(text)
         text.sub(%r{\A([^/?#@]*//)?.*@}m) { "#{Regexp.last_match(1)}[hidden]@" }
-          .sub(%r{\A([^/?#]*//[^/?#:]+:)(?!\d*(?:[/?#]|\z))[^/?#]*}m, "\\1[hidden]") # no port, but a password perhaps
+          .sub(%r{\A([^/?#]*//[^/?#:]+:)(?!\d*(?:[/?#]|\z))[^/?#]*}m, "\\1[hidden]") # not a port: may be a password
           .sub(/([?#]).*/m, "\\1[hidden]")
       end
 
@@ -113,7 +113,8 @@ module Trunkline
 
       private
 
-      # A Location field comes as bytes. As in browsers, they are UTF-8 if they are valid UTF-8, and else encoded.
+      # The value of a Location field is BINARY. As in browsers, valid UTF-8 is read as UTF-8; other bytes are
+      # percent-encoded.
       def decoded(bytes)
         text = bytes.dup.force_encoding(Encoding::UTF_8)
         text.valid_encoding? ? text : bytes
@@ -131,7 +132,7 @@ module Trunkline
         number = text.match?(/\A\d{1,5}\z/) ? text.to_i : 0
         return number if number.between?(1, 65_535)
 
-        # What is no number is not shown: in "http://user:pass/word@host/" it is part of a password.
+        # A port that is not a number is not shown: in "http://user:pass/word@host/" it is part of a password.
         shown = text.match?(/\A\d*\z/) ? text.to_i : :hidden
         raise InvalidRequest.of("url: port", shown, "a number from 1 to 65535")
       end
@@ -171,19 +172,19 @@ module Trunkline
       "#{origin}#{target}"
     end
 
-    # @return [URL] the same origin's "/"
+    # @return [URL] the path "/" at the same origin
     # @api private
     def root = at_target("/")
 
     # @param target [String] as it is sent: path and query, or "*"
-    # @return [URL] the same origin's
+    # @return [URL] that target at the same origin
     # @api private
     def at_target(target)
       path, query = target.split("?", 2)
       URL.new(scheme, host, port, path, query)
     end
 
-    # @return [URL] text taken as a path below this URL (see URL.resolve)
+    # @return [URL] this URL with text as a path below it (see URL.resolve)
     # @api private
     def below(text)
       path, query = RELATIVE.match(text).captures
@@ -195,8 +196,8 @@ module Trunkline
     end
 
     # @param reference [String] a Location field's value, resolved as RFC 3986 5.2.2 says
-    # @return [URL] without userinfo: an answer sets no credentials
-    # @raise [InvalidRequest] when it is no http or https URL
+    # @return [URL] without userinfo, because a response must not set credentials
+    # @raise [InvalidRequest] when it is not an http or https URL
     def follow(reference)
       text = URL.checked(reference)
       return URL.parse(text).without_userinfo if SCHEME.match?(text)
@@ -224,7 +225,7 @@ module Trunkline
 
     def hash = to_s.hash
 
-    # @return [String] for people and logs: without query
+    # @return [String] for messages and logs, with the query hidden
     def shown
       query ? "#{origin}#{path}?[hidden]" : to_s
     end
@@ -233,10 +234,10 @@ module Trunkline
       "#<#{self.class} #{shown}>"
     end
 
-    # @return [String] as the json gem writes it
+    # @return [String] #to_s, as the json gem writes it
     def as_json(*) = to_s
 
-    # Marshal and YAML write what inspect shows; who needs all of it writes #to_s.
+    # Marshal and YAML write the URL as #inspect shows it. To store the complete URL, store #to_s.
     # @return [Array]
     def marshal_dump = [scheme, host, port, path, query && HIDDEN]
 

@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # A method for each verb, for objects that have request(method, url, options). They are not made by define_method:
-  # a method that is made of a block cannot be called in another Ractor, not even to be refused there.
+  # A method for each HTTP method, for objects that have request(method, url, options). They are not made by
+  # define_method: a method that is made of a block cannot be called in another Ractor, not even to raise RactorError
+  # there.
   #
   # @api private
   module Verbs

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # Who can be told of something by #warn.
+  # Checks whether an object has a #warn of its own, as a logger has.
   #
   # @api private
   module Warns
-    # Everybody has Kernel's #warn, which is private; on JRuby what RubyGems puts before it is public.
+    # Every object has Kernel#warn, which is private. On JRuby, the #warn with which RubyGems overrides it is public.
     def self.by?(value)
       return false unless value.respond_to?(:warn)
 

@@ -8,18 +8,18 @@ require_relative "websocket/handshake"
 require_relative "websocket/socket"
 
 module Trunkline
-  # What Client#websocket opens (RFC 6455, RFC 8441).
+  # WebSockets, which Client#websocket opens (RFC 6455, RFC 8441).
   module WebSocket
-    # Bytes of a message, unless max_message_bytes: says otherwise.
+    # Maximum size of a received message in bytes, unless max_message_bytes: is given.
     MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-    # It must be the request's own answer.
+    # Options that ensure that the response is the server's own response to this request.
     OWN = { cache: false, coalesce: false, hedge: false, follow: false, raise: false }.freeze
     SCHEMES = { "ws" => "http", "wss" => "https" }.freeze
     private_constant :OWN, :SCHEMES
 
     class << self
-      # @param switch [#call] sends a GET that asks to switch, to a URL, with the options of a call; adds each Response
-      #   to an Array before anything is sent
+      # @param switch [#call] called with a URL, the options of a call and an Array; sends a GET that asks to switch
+      #   protocols, and adds each Response to the Array before anything is sent
       # @return [Socket]
       # @api private
       def open(switch, url, timeouts, protocols:, compress:, max_message_bytes:, ping:, options:)
@@ -37,7 +37,7 @@ module Trunkline
 
       private
 
-      # A refusal is an answer like any other.
+      # A response with an error status raises like that of any other call.
       def switched(response, handshake, framing)
         response.raise_for_status!
         fault = handshake.fault(response)

@@ -7,7 +7,7 @@ require_relative "../version"
 
 module Trunkline
   class Command
-    # What the command line asks for.
+    # The parsed command line: the verb, the URL, and the options for the client and the call.
     class Arguments
       BANNER = <<~TEXT.freeze
         Usage: trunkline VERB URL [options]
@@ -26,16 +26,16 @@ module Trunkline
       attr_reader :verb
       # @return [String, nil]
       attr_reader :url
-      # @return [String, nil] to be shown instead of any call
+      # @return [String, nil] text to print instead of making a call
       attr_reader :text
-      # @return [Hash] of Trunkline.new, and of the call
+      # @return [Hash] options of Trunkline.new; options of the call
       attr_reader :client_options, :call_options
-      # @return [Boolean] show the command of curl; show the header fields; show nothing but the body
+      # @return [Boolean] whether to print the curl command; the header fields; only the body
       attr_reader :curl, :headers, :quiet
-      # @return [Integer]
+      # @return [Integer] how many times the call is made
       attr_reader :repeat
 
-      # @param input [IO] read for "-"
+      # @param input [IO] read for `--body -`
       def initialize(input)
         @input = input
         @client_options = { timeout: TIMEOUT }

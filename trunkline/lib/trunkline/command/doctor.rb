@@ -7,18 +7,19 @@ require_relative "../features"
 
 module Trunkline
   class Command
-    # Looks at what this build and this machine let the client do, and says what to do about the rest.
+    # Checks what this build and this machine support, and prints advice for each fault and each missing feature.
     class Doctor
-      # A Check's state is :good, :note (works, with less) or :fault. `advice` is nil when there is nothing to do.
+      # A Check's state is :good, :note (works, but without a feature) or :fault. `advice` is nil when nothing need be
+      # done.
       Check = Struct.new(:state, :name, :found, :advice)
 
       MARKS = { good: "ok   ", note: "note ", fault: "FAULT" }.freeze
       OPTIONAL = { nghttp2: ["HTTP/2", "libnghttp2-dev"], brotli: %w[br libbrotli-dev],
                    zstd: %w[zstd libzstd-dev] }.freeze
-      # What the engine in Ruby has them from.
+      # The gems that provide these features to the engine in Ruby.
       GEMS = { "HTTP/2" => "http-2", "br" => "brotli", "zstd" => "zstd-ruby" }.freeze
       PROXY_VARIABLES = %w[http_proxy https_proxy all_proxy no_proxy].flat_map { |name| [name, name.upcase] }.freeze
-      # Fewer descriptors are soon used up by connections.
+      # Connections soon use up a limit of this many file descriptors or fewer.
       FEW_DESCRIPTORS = 1024
       # An address for documentation (RFC 3849): a datagram socket is connected to it, and nothing is sent.
       SOMEWHERE = "2001:db8::1"
@@ -93,7 +94,7 @@ module Trunkline
         Check.new(:good, "trusted CAs", count.zero? ? "#{hashed} in #{folder}" : "#{count} in #{file}")
       end
 
-      # OpenSSL tells nobody that it has found nothing there.
+      # OpenSSL ignores a file or directory that it cannot read, and reports no error.
       def misplaced
         %w[SSL_CERT_FILE SSL_CERT_DIR].filter_map do |name|
           place = ENV.fetch(name, "")
@@ -148,7 +149,7 @@ module Trunkline
 
       def without_credentials(text) = text.sub(%r{\A([a-z0-9]+://)?[^/@]*@}i, "\\1[hidden]@")
 
-      # The gem's own files cannot be younger than now.
+      # A clock that is behind this file's modification time is wrong.
       def clock
         now = Time.now.utc
         return Check.new(:good, "clock", now.strftime("%Y-%m-%d %H:%M:%S UTC")) if now > File.mtime(__FILE__)

@@ -4,13 +4,13 @@ require_relative "../redacted"
 
 module Trunkline
   class Command
-    # Shows an answer: with colours on a terminal, plain in a pipe.
+    # Prints a response, in colour when standard error is a terminal and NO_COLOR is not set.
     class Printer
       COLOURS = { green: 32, yellow: 33, red: 31, dim: 2 }.freeze
       PHASES = %i[queue resolve connect tls first_byte total].freeze
 
       # @param out [IO] for the body
-      # @param err [IO] for all else
+      # @param err [IO] for everything else
       # @param arguments [Arguments]
       def initialize(out, err, arguments)
         @out = out
@@ -19,9 +19,9 @@ module Trunkline
         @colours = err.tty? && !ENV.key?("NO_COLOR")
       end
 
-      # One line of times.
+      # Prints one line: the status, the HTTP version, whether the connection was reused, and the times.
       # @param response [Response]
-      # @param number [Integer] of the call
+      # @param number [Integer] the call's number; the first is 1
       def timings(response, number)
         return if @arguments.quiet
 
@@ -32,7 +32,7 @@ module Trunkline
                   "#{paint(:dim, "#{version}, #{reuse}, #{times(response)}")}"
       end
 
-      # The body, and the header fields where they were asked for.
+      # Prints the body, and the curl command and the header fields if the arguments ask for them.
       # @param response [Response]
       def answer(response)
         @err.puts response.request.to_curl if @arguments.curl
@@ -50,7 +50,7 @@ module Trunkline
         @err.puts "< #{response.status} #{response.reason}".rstrip, fields("< ", response.headers), ""
       end
 
-      # Credentials are not shown.
+      # Hides credentials in the fields of the request.
       def fields(mark, headers)
         headers.map do |name, value|
           hidden = mark == "> " && name.match?(/\A(authorization|proxy-authorization|cookie|x-api-key)\z/i)

@@ -5,15 +5,16 @@ require_relative "../errors"
 
 module Trunkline
   class CookieJar
-    # The file format of Netscape's cookies.txt, which curl, wget and browsers' exports share: seven fields in a line,
-    # with tabs between them; a time of 0 for a session cookie.
+    # Netscape's cookies.txt format, which curl, wget and browser exports use: seven tab-separated fields per line. An
+    # expiry of 0 marks a session cookie.
     #
     # @api private
     module CookiesTxt
       HEADER = "# Netscape HTTP Cookie File"
       KNOWN_HEADER = /\A# (?:Netscape )?HTTP Cookie File\b/
       HTTP_ONLY = "#HttpOnly_"
-      # domain, whether subdomains get it, path, whether for https alone, expiry, name, value
+      # The fields: domain, whether subdomains receive the cookie, path, whether it is for https only, expiry, name,
+      # value.
       LINE = /\A([^\t]+)\t(TRUE|FALSE)\t([^\t]+)\t(TRUE|FALSE)\t(\d{1,18})\t([^\t]+)\t([^\t]*)\z/
       private_constant :HEADER, :KNOWN_HEADER, :HTTP_ONLY, :LINE
 
@@ -27,7 +28,7 @@ module Trunkline
 
       # @param path [String]
       # @return [Array<HTTP::Cookie>]
-      # @raise [InvalidRequest] for a file that is none of cookies; no line of it is shown
+      # @raise [InvalidRequest] for a file in another format or with a malformed line; the message quotes no line
       # @raise [SystemCallError]
       def read(path)
         lines = File.binread(path).lines(chomp: true)

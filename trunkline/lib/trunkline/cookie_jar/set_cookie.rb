@@ -4,14 +4,14 @@ require_relative "../redacted"
 
 module Trunkline
   class CookieJar
-    # A Set-Cookie field as it was received (RFC 6265bis 5.6). Which cookie comes of it, if any, is for the jar to
-    # decide. SameSite and attributes that are not known are left out.
+    # A parsed Set-Cookie field (RFC 6265bis 5.6). CookieJar decides whether the cookie is stored. SameSite and unknown
+    # attributes are ignored.
     #
     # @api private
     class SetCookie
       include Redacted
 
-      # The limits of RFC 6265bis 5.6 and 5.5, the last in seconds: 400 days.
+      # The limits of RFC 6265bis 5.6 and 5.5. LONGEST is in seconds: 400 days.
       PAIR_BYTES = 4096
       ATTRIBUTE_BYTES = 1024
       LONGEST = 400 * 86_400
@@ -21,9 +21,9 @@ module Trunkline
       private_constant :PAIR_BYTES, :ATTRIBUTE_BYTES, :LONGEST, :CONTROL, :TAB, :PATH
 
       class << self
-        # @param field [String] a value of Set-Cookie: one cookie, whatever commas are in it
+        # @param field [String] a value of Set-Cookie: one cookie, even if it contains commas
         # @param now [Time]
-        # @return [SetCookie, nil] nil for what must be ignored: without a name, with control characters, too long
+        # @return [SetCookie, nil] nil for a field to be ignored: no name, control characters, or too long
         def parse(field, now)
           field = field.b
           pair, *attributes = field.split(";", -1)
@@ -34,22 +34,22 @@ module Trunkline
           new(name, value, attributes, now)
         end
 
-        # @return [Array(String, String, String)] what is before the first "=", that, and what is after it
+        # @return [Array(String, String, String)] the text before the first "=", the "=" itself, and the text after it
         def parts(text)
           text.partition("=").map { |part| part.gsub(/\A[ \t]+|[ \t]+\z/, "") }
         end
       end
 
-      # @return [String] as they stand in the field, quotes included
+      # @return [String] as received, including quotes
       attr_reader :name, :value
       # @return [String, nil] in lower case, without a leading dot
       attr_reader :domain
-      # @return [String, nil] one that begins with "/"
+      # @return [String, nil] nil unless it begins with "/"
       attr_reader :path
       # @return [Time, nil] nil for a session cookie
       attr_reader :expires
 
-      # Of attributes of one name, the last counts; Max-Age wins over Expires wherever it stands.
+      # If an attribute occurs more than once, the last one counts. Max-Age overrides Expires in any order.
       def initialize(name, value, attributes, now)
         @name = name
         @value = value
@@ -70,7 +70,7 @@ module Trunkline
 
       private
 
-      # A time that cannot be read leaves a session cookie.
+      # Returns nil, which makes a session cookie, if neither attribute can be parsed.
       def expiry(max_age, date, now)
         return now + max_age.to_i.clamp(0, LONGEST) if max_age&.match?(/\A-?\d+\z/)
 

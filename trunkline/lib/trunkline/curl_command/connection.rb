@@ -6,9 +6,9 @@ require_relative "../redaction"
 
 module Trunkline
   module CurlCommand
-    # What curl must be told of a client's options to reach the same server in the same way: the proxy, Unix socket or
-    # other place, TLS, the version of HTTP and the limits of time. Keys and certificates that are no files, tls_name:
-    # and the phases of timeout: that curl does not have are left out.
+    # The curl arguments for a client's connection options: the proxy, the Unix socket or the address to connect to,
+    # TLS, the HTTP version and the timeouts. Keys and certificates that are not files, tls_name:, and the phases of
+    # timeout: for which curl has no option are left out.
     #
     # @api private
     class Connection
@@ -46,7 +46,7 @@ module Trunkline
         ["--proxy", proxy.to_s, *option("--proxy-user", user)]
       end
 
-      # What the environment says is as good for curl.
+      # With proxy: nil, curl reads the proxy from the environment, as Trunkline does.
       def without_proxy = @options.proxy.nil? && !@options.unix ? [] : ["--noproxy", "*"]
 
       def tls

@@ -5,15 +5,15 @@ require_relative "../redaction"
 
 module Trunkline
   module CurlCommand
-    # A Multipart as arguments of curl, which makes a boundary of its own. What is neither text nor a file is expected
-    # on the command's standard input.
+    # Converts a Multipart to curl arguments; curl makes its own boundary. A part that is neither text nor a file is to
+    # be passed on the command's standard input.
     #
     # @api private
     class Form
       include Redacted
 
       # @param multipart [Multipart]
-      # @param redaction [Redaction, nil] nil: all is shown
+      # @param redaction [Redaction, nil] nil to hide nothing
       def initialize(multipart, redaction)
         @multipart = multipart
         @redaction = redaction
@@ -32,7 +32,7 @@ module Trunkline
         ["--form", "#{name}=#{[text ? marked(text) : "@#{file(part)}", *facts].join}"]
       end
 
-      # Of a file curl would tell a name itself.
+      # Without `filename=""`, curl would send the name of the file for a part that has no filename.
       def file(part)
         path = CurlCommand.path(part.body)
         "#{path ? marked(path) : "-"}#{";filename=\"\"" unless part.filename}"

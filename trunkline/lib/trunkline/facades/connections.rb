@@ -6,16 +6,16 @@ require_relative "../redacted"
 
 module Trunkline
   # Other libraries' APIs on Trunkline's engine. Each facade has a folder here: a request adapter, a response adapter,
-  # and the mapping of options and of errors. What two facades need lies beside the folders.
+  # and the mapping of options and of errors. Code that several facades use is in the files next to the folders.
   #
   # @api private
   module Facades
-    # The connections of one facade. They come from the process's pool; the facade's requests share one owner number
-    # there, by which the facade closes its own idle connections.
+    # The connections of one facade, in the process's pool. All requests of the facade have the same owner number there,
+    # so that the facade can close its own idle connections only.
     class Connections
       include Redacted
 
-      # For limits that the other library does not have and Trunkline does not take nil for.
+      # The value for a limit that the other library does not have, if Trunkline's option does not accept nil.
       NO_LIMIT = 65_536
       # Client options without the limits that neither Net::HTTP nor libcurl has.
       UNLIMITED = { max_connections_per_host: NO_LIMIT, max_body_bytes: nil, max_decode_ratio: nil }.freeze
@@ -24,7 +24,7 @@ module Trunkline
         @lock = Lock.new
       end
 
-      # @return [Family] made at the first request
+      # @return [Family] created at the first request
       def family
         @family || @lock.synchronize { @family ||= Family.make }
       end

@@ -6,15 +6,15 @@ require_relative "../policy/chain"
 
 module Trunkline
   module Facades
-    # The policies that a program gives to a facade, where its calls may go, and what is logged of them: the library
-    # that the facade stands for has no options for these.
+    # Checks the options that a program gives to a facade for policies, egress and logging. The library that the facade
+    # replaces has no such options.
     module Policies
       NAMES = %i[policies retry breaker rate hedge coalesce cache cookies use deadline_header
                  deprecations egress logger log curl redact].freeze
 
       # @param given [Hash{Symbol => Object}] options of a client
-      # @param library [String] for the error
-      # @return [Hash{Symbol => Object}] checked, which may be checked again
+      # @param library [String] the library's name, for the error message
+      # @return [Hash{Symbol => Object}] the checked options; they may be checked again
       # @raise [InvalidRequest]
       def self.check(given, library)
         unknown = given.keys - NAMES

@@ -31,7 +31,7 @@ module Trunkline
       #
       # @param given [Hash{Symbol => Object}] min_version: and max_version:; version: for either that is missing
       # @param prefix [String] of the options' names, for errors
-      # @return [Hash{Symbol => String}] min_tls: and max_tls:, without those that set no bound
+      # @return [Hash{Symbol => String}] min_tls: and max_tls:, each only if it sets a bound
       # @raise [InvalidRequest] for a value that is no version, and for a maximum below TLS 1.2
       def versions(given, prefix = "")
         both = version("#{prefix}version", given[:version])

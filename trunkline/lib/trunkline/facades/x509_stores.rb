@@ -13,7 +13,7 @@ module Trunkline
     # fill a store are recorded, and stores with the same record are replaced by one store.
     module X509Stores
       # Prepended to OpenSSL::X509::Store. A store that was made before that, or that has further settings (flags,
-      # times, revocation lists), has no record and is used as it is.
+      # times, revocation lists), has no record and is used unchanged.
       module Recorder
         # @return [Array<Array>, nil] the calls that filled the store: names and arguments of methods
         attr_reader :trunkline_record
@@ -54,10 +54,10 @@ module Trunkline
         end
 
         # @param store [OpenSSL::X509::Store]
-        # @return [Boolean] whether it is known what the store holds
+        # @return [Boolean] whether the contents of the store are known
         def recorded?(store) = !record_of(store).nil?
 
-        # Adds to the authorities of a store. A store without a record is changed itself.
+        # Adds to the authorities of a store. A store without a record is itself modified.
         #
         # @param store [OpenSSL::X509::Store, nil] nil: the system's authorities
         # @param ca_file [String, nil] trusted in addition
@@ -79,8 +79,8 @@ module Trunkline
 
         private
 
-        # The message of a SystemCallError may quote the argument, and on JRuby that of any other; that of its class
-        # does not.
+        # The message of a SystemCallError, and on JRuby of any error, may quote the argument. The message of a new
+        # instance of the class does not.
         def words(error, given)
           return error.class.new.message if error.is_a?(SystemCallError)
 
@@ -88,13 +88,13 @@ module Trunkline
         end
 
         # @param calls [Array<Array>] names and arguments of methods of a store
-        # @return [OpenSSL::X509::Store] the same
+        # @return [OpenSSL::X509::Store] store
         def fill(store, calls)
           calls.each { |name, *arguments| add(store, name, arguments) }
           store
         end
 
-        # JRuby's stores have no add_path, and their add_file takes a file without certificates.
+        # JRuby's stores have no add_path, and their add_file accepts a file without certificates.
         def add(store, name, arguments)
           return store.public_send(name, *arguments) unless RUBY_ENGINE == "jruby" && FROM_FILES.include?(name)
 
@@ -119,7 +119,7 @@ module Trunkline
           @latest[key.map { |call| call.first(2) }] || raise
         end
 
-        # A file that has changed counts as another file.
+        # A changed file counts as another file.
         def identity(name, argument)
           case name
           when :add_file then [name, argument, PemFile.stamp(argument)]

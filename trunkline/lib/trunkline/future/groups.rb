@@ -6,17 +6,17 @@ require_relative "../options/checks"
 
 module Trunkline
   class Future
-    # Futures of several futures. What becomes of the others when one decides is told by cancel: they go on, or they are
-    # cancelled. Future#cancel of a group cancels no member.
+    # Futures that combine several futures. When the group has its value, cancel: true cancels the other futures;
+    # otherwise they continue. Future#cancel on a group does not cancel its members.
     module Groups
-      # What a group's block returns while its value is not known.
+      # Returned by a group's block while the group's value is not known.
       OPEN = Object.new.freeze
       TAKES = "futures and cancel: true or false; how long to wait is said to what it gives: .value(5)"
       private_constant :OPEN, :TAKES
 
       # @param futures [Array<Future>]
       # @param cancel [Boolean] whether the first error cancels the others
-      # @return [Future] of an Array of their values in the order given; or of the first error
+      # @return [Future] whose value is an Array of their values in the order given, or the first error
       # @raise [InvalidRequest]
       def all(*futures, cancel: false, **others)
         Arguments.refuse_keywords(others, "all", TAKES)
@@ -29,7 +29,7 @@ module Trunkline
 
       # @param futures [Array<Future>] at least one
       # @param cancel [Boolean] whether the first response cancels the others
-      # @return [Future] of the first value that is no error; when all are errors, of the last of these
+      # @return [Future] whose value is the first one that is no error; if all are errors, the last error
       # @raise [InvalidRequest]
       def any(*futures, cancel: false, **others)
         Arguments.refuse_keywords(others, "any", TAKES)
@@ -39,8 +39,8 @@ module Trunkline
       end
 
       # @param futures [Array<Future>] at least one
-      # @param cancel [Boolean] whether the first to end cancels the others
-      # @return [Future] of the first value, also when it is an error
+      # @param cancel [Boolean] whether the first future to end cancels the others
+      # @return [Future] whose value is the first one, even if it is an error
       # @raise [InvalidRequest]
       def race(*futures, cancel: false, **others)
         Arguments.refuse_keywords(others, "race", TAKES)
@@ -53,7 +53,7 @@ module Trunkline
         futures.flatten.tap { |list| raise InvalidRequest, "#{name}: needs at least one future" if list.empty? }
       end
 
-      # @yield [futures, ended, value] after each that ended
+      # @yield [futures, ended, value] when a future ends; `ended` is the number of ended futures
       # @yieldreturn [Object] the group's value, or OPEN
       def group(futures, cancel, several: false)
         cancel = Options::Checks.boolean(:cancel, cancel)

@@ -17,9 +17,9 @@ require_relative "egress"
 
 module Trunkline
   class Options
-    # What an option may be. Each check takes the option's name and what the caller gave (not nil, where the table of
-    # options allows nil), and returns what the library uses, or raises InvalidRequest that names the option, the value
-    # and what is allowed. Values that are credentials are never shown.
+    # The checks of option values. Each takes the option's name and the caller's value (not nil, where the table of
+    # options allows nil), and returns the value as the library uses it, or raises InvalidRequest that names the option,
+    # the value and what is allowed. Values that are credentials are never shown.
     #
     # @api private
     module Checks
@@ -36,19 +36,19 @@ module Trunkline
       CIPHERS = [/\A[A-Za-z0-9_!@+\-=.,: ]+\z/, 'a list in the format of OpenSSL, such as "ECDHE+AESGCM:!SHA1"'].freeze
       CIPHERSUITES = [/\ATLS_[A-Z0-9_]+(?::TLS_[A-Z0-9_]+)*\z/,
                       'names of TLS 1.3 (RFC 8446 B.4) joined by ":", such as "TLS_AES_128_GCM_SHA256"'].freeze
-      # One line that begins as a path does, or ends in an extension. Base64, as of a key, does neither.
+      # One line that begins like a path, or ends in a file extension. Base64 text, such as a key, does neither.
       PATH = %r{\A(?:[/.~][^\n]*|[^\n]*\.\w{1,8})\z}
-      # As curl's.
+      # curl's values: bytes, and seconds.
       EXPECT = { above: 1_048_576, wait: 1 }.freeze
       # Seconds. With the kernel's nine probes, a peer that vanishes is noticed after about two minutes of silence.
       KEEPALIVE = { idle: 30, interval: 10 }.freeze
       NO_KEEPALIVE = { idle: 0, interval: 0 }.freeze
       KEEPALIVE_SECONDS = ->(value) { value.is_a?(Integer) && value.between?(1, 32_767) }
-      # IFNAMSIZ, its NUL included, is 16.
+      # IFNAMSIZ is 16, including the NUL.
       INTERFACE = %r{\A[[:graph:]&&[^/:]]{1,15}\z}
-      # For follow: true. Browsers stop at 20, clients of APIs at 3 to 10.
+      # The limit for follow: true. Browsers stop at 20, clients of APIs at 3 to 10.
       REDIRECTS = 10
-      # Seconds. About what it costs a thread to sleep and to be woken: polling for longer gains little.
+      # Seconds: about the time a thread needs to go to sleep and to be woken up. Polling for longer gains little.
       BUSY_POLL = 0.00006
       LONGEST_BUSY_POLL = 0.001
       private_constant :PATH, :NO_KEEPALIVE, :KEEPALIVE_SECONDS, :INTERFACE
@@ -99,7 +99,7 @@ module Trunkline
         ClientCertificate.password(name, value)
       end
 
-      # @param allowed [String] for the error
+      # @param allowed [String] the allowed values, for the error
       # @return [String] the path of a file that can be read
       def readable_pem(name, value, allowed)
         refuse_contents(name, value)
@@ -107,7 +107,7 @@ module Trunkline
         readable(name, value, "file")
       end
 
-      # @param policy [Symbol] the class of Policy that the option makes
+      # @param policy [Symbol] name of the class in Policy that the option creates
       # @return [Object, nil] nil for false and nil
       def policy(_name, value, policy)
         Policy.const_get(policy).of(value) if value
@@ -169,8 +169,8 @@ module Trunkline
         value.map { |one| one.to_s.dup.freeze }.freeze
       end
 
-      # @return [Hash, Array] of Hashes a name that is there as Symbol and as String, once, so that what a call gives
-      #   for it replaces it
+      # @return [Hash, Array] a name that a Hash has both as Symbol and as String occurs once in the result, so that a
+      #   call's value replaces it
       def params(name, value)
         value = Params.plain(name, value)
         return value if value.is_a?(Array)
@@ -315,14 +315,14 @@ module Trunkline
         end
       end
 
-      # @param text [String] a URL, or host:port; a host without a port is refused, because any word would be one
+      # @param text [String] a URL, or host:port; a host without a port is refused, because any word could be a host
       def proxy_of_text(name, text)
         return Proxy.parse(text) if text.include?("://")
 
         text.match?(/[:@]/n) ? Proxy.parse("http://#{text}") : raise(Proxy.refusal(name.to_s, text))
       end
 
-      # @return [String] a list with commas
+      # @return [String] a comma-separated list
       def no_proxy(name, value)
         list = value.is_a?(Array) ? value : [value]
         texts = list.all? { |one| one.is_a?(String) && one.valid_encoding? && one.encoding.ascii_compatible? }
@@ -388,7 +388,7 @@ module Trunkline
         raise InvalidRequest.of(name, value, allowed)
       end
 
-      # An error shows the path of a missing file, but never the contents of a file that were given in its place.
+      # An error shows the path of a missing file, but never a file's contents that were given in place of a path.
       def refuse_contents(name, value)
         return if !value.is_a?(String) || PATH.match?(value.b) || (!value.b.include?("\0") && File.file?(value))
 

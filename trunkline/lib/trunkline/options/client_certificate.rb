@@ -5,9 +5,9 @@ require_relative "../redacted"
 
 module Trunkline
   class Options
-    # What client_cert:, client_key: and client_key_password: may be, and what the engine is told of them: paths of PEM
-    # files, which it reads again when they change, or PEM text. Objects of Ruby's OpenSSL become text, since the engine
-    # may use another copy of the library.
+    # Checks client_cert:, client_key: and client_key_password:, and converts them for the engine to paths of PEM files,
+    # which the engine reads again when they change, or to PEM text. Objects of Ruby's OpenSSL are converted to text,
+    # because the engine may use another copy of the library.
     #
     # @api private
     module ClientCertificate
@@ -17,11 +17,11 @@ module Trunkline
                      "or PKCS#12: a readable .p12 or .pfx file, its bytes, or an OpenSSL::PKCS12"
       KEYS = "a readable PEM file, PEM text, or a private OpenSSL::PKey"
       WRONG = "is not the password of the key; what was given is not shown"
-      # What JRuby's openssl raises for some keys.
+      # Other exceptions that JRuby's openssl raises for some keys.
       ERRORS_OF_JRUBY = RUBY_ENGINE == "jruby" ? [Java::JavaLang::RuntimeException].freeze : [].freeze
       private_constant :PEM, :CERTIFICATE, :CERTIFICATES, :KEYS, :WRONG, :ERRORS_OF_JRUBY
 
-      # PKCS#12 that has not been opened: it needs the password, which is another option.
+      # A PKCS#12 archive that has not been decrypted: that needs the password, which is another option.
       Sealed = Struct.new(:bytes) { include Redacted }
 
       class << self
@@ -59,7 +59,7 @@ module Trunkline
         end
 
         # @param values [Hash{Symbol => Object}] the three options, checked one by one
-        # @return [Hash{Symbol => String, nil}] the same as the engine is told them
+        # @return [Hash{Symbol => String, nil}] the three options as they are passed to the engine
         # @raise [InvalidRequest] for a key that cannot be read, and for a wrong password
         def complete(values)
           certificate, key, password = values.values_at(:client_cert, :client_key, :client_key_password)
@@ -99,14 +99,14 @@ module Trunkline
           raise InvalidRequest, "#{name}: must be #{KEYS}; the key that was given is not private", cause: nil
         end
 
-        # PEM may hold both certificate and key.
+        # PEM text may contain both certificate and key.
         def with_key(certificate)
           return certificate unless pem?(certificate) && !certificate.include?("PRIVATE KEY")
 
           raise InvalidRequest, "client_key: is needed beside client_cert:, which has a certificate alone"
         end
 
-        # Without a password OpenSSL would ask for one on the terminal: "" is none, and opens no key.
+        # Given nil, OpenSSL would prompt for a password on the terminal. "" prevents that, and decrypts no key.
         def check_key(given, password)
           require "openssl"
           text = pem?(given) ? given : File.read(given)

@@ -6,11 +6,11 @@ require_relative "../policy/settings"
 
 module Trunkline
   class Options
-    # What egress: may be. The engine keeps to it when it connects (docs/egress.md).
+    # Checks egress:. The engine applies the rules when it connects (docs/egress.md).
     #
     # @api private
     module Egress
-      # A name in place of a network would be no rule about what is connected to: that is an address.
+      # Host names are refused: a rule must restrict the address that a connection is made to.
       NETWORKS = Policy::Settings::Check.new(
         'an Array of networks such as "10.1.0.0/16", "192.0.2.7", "fd00::/8" (no host names, no bits beyond the mask)',
         ->(value) { value.map { |one| Egress.network(one) || break }&.freeze if value.is_a?(Array) }
@@ -26,7 +26,7 @@ module Trunkline
       module_function
 
       # @param value [:public, Hash, false]
-      # @return [Hash, nil] every setting; nil for no rule
+      # @return [Hash, nil] the value of every setting; nil for no rule
       # @raise [InvalidRequest]
       def of(value)
         case value

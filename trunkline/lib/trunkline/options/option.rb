@@ -8,20 +8,20 @@ module Trunkline
     # One row of the table of options. Frozen. Its members:
     #
     #   name         Symbol
-    #   type         in RBS; with "?" at its end, nil is allowed and stays nil
+    #   type         the type in RBS; if it ends with "?", nil is allowed and stays nil
     #   doc          what the option does, with its unit
     #   check_name   the method of Checks; nil when the value is checked where it is used
     #   allowed      the third argument of that method, if it takes one
-    #   default      checked, as the library uses it
+    #   default      the checked value, as the library uses it
     #   default_doc  the default in words; nil when there is none
     #   set_by       :both for a client and a call, :client, :call, :many for a request among many, or :process for
     #                Trunkline.configure
-    #   per_call     whether a call's value needs no other set of options
-    #   limit        whether Stats#bounds tells the value
+    #   per_call     whether a call can override the value without making a new set of options
+    #   limit        whether Stats#bounds includes the value
     #   hidden       whether inspect hides the value
-    #   engine       the key under which the engine is told the value, or a Hash of each key to the Proc that makes its
-    #                value; nil when the engine is not told
-    #   group        the Hash in which the engine is told the value; nil for the outermost
+    #   engine       the key under which the value is passed to the engine, or a Hash of each key to the Proc that
+    #                makes its value; nil when the value is not passed
+    #   group        the nested Hash in which the value is passed to the engine; nil for the outermost Hash
     #
     # @api private
     Option = Struct.new(:name, :type, :doc, :check_name, :allowed, :default, :default_doc, :set_by, :per_call, :limit,
@@ -33,8 +33,8 @@ module Trunkline
         freeze
       end
 
-      # @return [Array<Array>] of each value that the engine is told: the variable of Options, the engine's key, and a
-      #   Proc that makes the value of the variable's, or nil
+      # @return [Array<Array>] for each value that is passed to the engine: the instance variable of Options, the
+      #   engine's key, and a Proc that converts the value, or nil
       def told
         return [[:"@#{name}", engine, nil]] if engine.is_a?(Symbol)
 
@@ -66,7 +66,8 @@ module Trunkline
         Checks.public_send(check_name, name, value, allowed)
       end
 
-      # No regular expression reads text that its encoding breaks, or UTF-16. It is checked as its bytes.
+      # A regular expression cannot match UTF-16, or text that is invalid in its encoding. Such text is checked as
+      # bytes.
       def as_bytes(value)
         case value
         when String then value.b

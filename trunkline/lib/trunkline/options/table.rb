@@ -4,12 +4,12 @@ require_relative "checks"
 require_relative "option"
 
 module Trunkline
-  # Reopened: the table of options.
+  # Adds the table of options to Options.
   class Options
-    # The engine takes 0 for no limit.
+    # For the engine, 0 means no limit.
     NIL_AS_ZERO = ->(value) { value || 0 }
     HASH = "Hash[Symbol, untyped]"
-    # Each option that makes a policy: its class in Policy, its type, and what it does.
+    # The options that add a policy: for each, its class in Policy, its type in RBS, and its description.
     POLICIES = {
       retry: [:Retry, "bool | #{HASH} | nil", "repeats what may be repeated, within a budget"],
       breaker: [:Breaker, "bool | #{HASH} | nil", "calls an origin that fails no more for a while"],
@@ -19,12 +19,12 @@ module Trunkline
       cache: [:Cache, "bool | _CacheStore | #{HASH} | nil", "keeps answers as RFC 9111 allows"],
       cookies: [:Cookies, "bool | CookieJar | nil", "keeps cookies and sends them"]
     }.freeze
-    # In User-Agent it stands in parentheses (RFC 9110 10.1.5).
+    # app_env: is sent in parentheses in User-Agent (RFC 9110 10.1.5).
     APP = [/\A[!-'*-~](?:[ -'*-~]*[!-'*-~])?\z/, "a text of visible ASCII characters without parentheses"].freeze
     private_constant :NIL_AS_ZERO, :HASH, :POLICIES, :APP
 
-    # Every option by its name, in the order of the lists. To add one, add a row: Trunkline.new, calls and
-    # Trunkline.configure know it then, and `rake options` writes it into RBS and docs/options.md.
+    # All options by name, in the order in which they are documented. A new option needs only a row here: Trunkline.new,
+    # calls and Trunkline.configure then accept it, and `rake options` writes it into RBS and docs/options.md.
     TABLE = [
       Option.new(:timeout, "timeout",
                  "required, here or by Trunkline.configure: seconds for the whole call, or a Hash of seconds for its " \
@@ -241,7 +241,7 @@ module Trunkline
       Option.new(:max_headers, "Integer", "fields of the largest header section",
                  check: :integer, allowed: 1..65_536, limit: true, default: 200, engine: :max_headers),
 
-      # Content is checked where it is encoded: body.rb, query.rb and multipart.rb.
+      # Content has no check here; body.rb, query.rb and multipart.rb check it when they encode it.
       Option.new(:body, "body",
                  "String, IO, Pathname, Enumerable or callable; streamed, with Content-Length when its size is known",
                  check: nil, set_by: :call),
@@ -271,7 +271,7 @@ module Trunkline
                  "calls wait their turn, within the timeout of their queue",
                  check: :integer, allowed: 1..1_048_576, limit: true, set_by: :process,
                  default_doc: "half of the descriptors that the process may open (RLIMIT_NOFILE)"),
-      # 1 MiB is 16 streams at the least.
+      # The minimum of 1 MiB suffices for 16 streams.
       Option.new(:max_buffered_bytes, "Integer?",
                  "bytes of answers over HTTP/2 that servers may send before anybody takes them, in the whole " \
                  "process. A call needs 1 MiB of it while half of it is free, then 64 KiB, which become 1 MiB when " \

@@ -5,8 +5,8 @@ require_relative "../errors"
 
 module Trunkline
   class Options
-    # The error for a name that is no option: it names ours where other clients have that name for it, else the three
-    # that are spelled most like it.
+    # The error for an unknown option. If other clients have an option of that name, the message says what to write
+    # instead; otherwise it lists the three options with the most similar names.
     #
     # @api private
     module Unknown
@@ -21,7 +21,7 @@ module Trunkline
       PLACE = 'the first argument, without a name: Trunkline.new("https://api.test", ...), client.get("/users", ...)'
       private_constant :PLACE, :BASIC, :FOLLOW, :CONNECT, :VERIFY, :BODY, :CONNECTIONS, :RETRY, :BASE
 
-      # What to write instead, by the names that curl and the other clients of Ruby and Python have for it.
+      # Advice for the names of options of curl and of other Ruby and Python clients.
       SYNONYMS = {
         %i[query query_params search] => "params:",
         %i[header] => "headers:",
@@ -79,12 +79,12 @@ module Trunkline
       }.each_with_object({}) { |(names, ours), all| names.each { |name| all[name] = ours } }.freeze
 
       NEAREST = 3
-      # What is less like all options than this may be a part of what was to be sent.
+      # A name that is less similar than this to every option may be part of the data that was to be sent.
       LIKE = 0.8
       private_constant :NEAREST, :LIKE
 
       class << self
-        # @param name [Object] a Symbol, or whatever else was given for one
+        # @param name [Object] a Symbol, or another object that was given as an option's name
         # @param known [Array<Symbol>]
         # @return [InvalidRequest]
         def error(name, known)

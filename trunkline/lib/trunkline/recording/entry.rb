@@ -8,16 +8,16 @@ require_relative "../redaction"
 
 module Trunkline
   class Recording
-    # An attempt as an entry of HAR 1.2. Credentials are hidden (see Redaction).
+    # Converts an attempt to an entry of HAR 1.2. Credentials are hidden (see Redaction).
     #
     # @api private
     class Entry
       include Redacted
 
       PAGE = "page_1"
-      # Bytes of a body that are kept.
+      # The maximum number of bytes of a body that are kept.
       BODY = 65_536
-      # What HAR has for what is not known, or did not happen.
+      # HAR's value for a number that is unknown, or of a phase that did not happen.
       NONE = -1
 
       # @param time [Time]
@@ -58,7 +58,7 @@ module Trunkline
           bodySize: size_received, _transferSize: size_received }
       end
 
-      # Bytes of the body as they came, before codings were undone.
+      # Bytes of the body as received, before it was decoded.
       def size_received
         return NONE if @response.request.streaming?
         return 0 if @response.body.empty?
@@ -67,7 +67,7 @@ module Trunkline
         @response["content-encoding"] ? NONE : @response.body.bytesize
       end
 
-      # Browsers have a status of 0 for a request without an answer.
+      # As in browsers, a request without a response has the status 0.
       def failure
         error = @lap.result
         { status: 0, statusText: "", httpVersion: "", cookies: [], headers: [],
@@ -107,7 +107,7 @@ module Trunkline
         { size: body ? body.bytesize : 0, mimeType: type ? text(type) : "x-unknown", **shown(body, type) }
       end
 
-      # @param body [String, nil] nil: it is streamed
+      # @param body [String, nil] nil if the body is streamed
       def shown(body, type)
         return { text: "", comment: "streamed: not kept" } if body.nil?
 
@@ -116,7 +116,7 @@ module Trunkline
         { text: @redaction.body(text, type), **cut.to_h }
       end
 
-      # In milliseconds; connect has ssl in it.
+      # In milliseconds; connect includes ssl.
       def timings
         return { send: 0, wait: ms(@lap.ended - @lap.began), receive: 0 } unless @response
 
@@ -133,7 +133,8 @@ module Trunkline
           send: times.write || 0, wait: times.first_byte || 0 }
       end
 
-      # As browsers have it: what connects is told by the port of the server and, beside what HAR defines, by a number.
+      # As in browsers, `connection` is the server's port; _connectionId, which HAR does not define, is the connection's
+      # number.
       def connection
         info = @response&.connection
         address, port = info&.address.to_s.match(/\A\[?([\h.:]+?)\]?:(\d+)\z/)&.captures

@@ -6,8 +6,8 @@ require_relative "../redacted"
 
 module Trunkline
   class Redaction
-    # JSON, token by token: so the beginning of a large body can be redacted without the rest of it, and nothing else of
-    # the text is changed.
+    # Redacts JSON token by token, so that the beginning of a large body can be redacted without the rest of it, and the
+    # remaining text is not changed.
     #
     # @api private
     class JSON
@@ -26,7 +26,7 @@ module Trunkline
         @scanner = StringScanner.new(text)
       end
 
-      # @return [String] with the values of what may be credentials hidden, whatever they hold
+      # @return [String] the text; values of members that may be credentials are hidden, whatever their type
       def shown
         shown = +""
         name = nil
@@ -46,8 +46,8 @@ module Trunkline
 
       private
 
-      # @param string [String] which may be JSON itself
-      # @return [String] the same, unless there is something in it to hide
+      # @param string [String] a JSON string, whose contents may be JSON
+      # @return [String] the same string if its contents have nothing to hide
       def document(string)
         return string unless string.match?(DOCUMENT)
 
@@ -59,7 +59,7 @@ module Trunkline
         whole ? ::JSON.generate(shown) : ::JSON.generate(shown).chop
       end
 
-      # Passes over a value, and what it holds.
+      # Skips a value, including nested values, and appends HIDDEN in its place.
       def hide(shown)
         shown << @scanner.scan(/\s*/) << HIDDEN.inspect
         depth = 0
@@ -75,7 +75,7 @@ module Trunkline
 
       def unquoted(string) = parsed(string) || string
 
-      # @return [String, nil] nil when it is no valid string
+      # @return [String, nil] nil when string is not a valid JSON string
       def parsed(string)
         ::JSON.parse("[#{string}]").first
       rescue ::JSON::ParserError

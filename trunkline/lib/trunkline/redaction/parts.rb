@@ -4,7 +4,7 @@ require_relative "../redacted"
 
 module Trunkline
   class Redaction
-    # A multipart body, of which the end may be missing.
+    # Redacts a multipart body, whose end may be missing.
     #
     # @api private
     class Parts
@@ -17,14 +17,14 @@ module Trunkline
 
       # @param redaction [Redaction]
       # @param text [String] valid in its encoding
-      # @param type [String] of its Content-Type
+      # @param type [String] the body's Content-Type
       def initialize(redaction, text, type)
         @redaction = redaction
         @text = text
         @boundary = type[BOUNDARY, 1] || text[/\A--([^\r\n]+)/, 1]
       end
 
-      # @return [String] without the values of parts that may be credentials; of others, as their types have it
+      # @return [String] the text; values of parts that may be credentials are hidden, other parts are redacted by type
       def shown
         return @text if @boundary.nil?
 
@@ -33,7 +33,7 @@ module Trunkline
 
       private
 
-      # @return [String] a part, or what is between two
+      # @return [String] the redacted part, or a delimiter between two parts
       def one(part)
         head, mark, value = part.partition(/\r?\n\r?\n/)
         name = head[NAME, 1] || head[NAME, 2]

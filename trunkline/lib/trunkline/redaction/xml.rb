@@ -5,15 +5,15 @@ require_relative "../redacted"
 
 module Trunkline
   class Redaction
-    # XML, tag by tag: so the beginning of a large body can be redacted without the rest of it, and nothing else of the
-    # text is changed.
+    # Redacts XML tag by tag, so that the beginning of a large body can be redacted without the rest of it, and the
+    # remaining text is not changed.
     #
     # @api private
     class XML
       include Redacted
 
       TEXT = /[^<]+/
-      # What may hold "<" without being a tag.
+      # Comments, CDATA sections and processing instructions, which may contain "<".
       WHOLE = /<!--.*?(?:-->|\z)|<!\[CDATA\[.*?(?:\]\]>|\z)|<\?.*?(?:\?>|\z)/m
       TAG = %r{<(?<close>/?)(?<name>[\w:.-]+)(?:[^<>"']|"[^"]*(?:"|\z)|'[^']*(?:'|\z))*(?:>|\z)}m
       ATTRIBUTE = /(?<=\s)(?<name>[\w:.-]+)(?<equals>\s*=\s*)(?:"[^"]*(?:"|\z)|'[^']*(?:'|\z))/m
@@ -26,7 +26,7 @@ module Trunkline
         @scanner = StringScanner.new(text)
       end
 
-      # @return [String] without what is in elements that may be credentials, and without values of such attributes
+      # @return [String] the text; contents of elements and values of attributes that may be credentials are hidden
       def shown
         shown = +""
         until @scanner.eos?
@@ -43,10 +43,10 @@ module Trunkline
 
       private
 
-      # @return [Boolean] whether the tag that was just read begins an element which something is in
+      # @return [Boolean] whether the tag that was just read begins an element that is not empty
       def opened? = @scanner[:close].empty? && !@scanner.matched.end_with?("/>")
 
-      # Passes over what an element holds, and shows its end.
+      # Skips the contents of an element, appends HIDDEN if there are any, and appends the end tag.
       def hide(shown, name)
         from = @scanner.pos
         depth = 1
@@ -60,14 +60,14 @@ module Trunkline
         shown << ending
       end
 
-      # @return [Integer] what the tag that was just read adds to the depth of elements
+      # @return [Integer] how the tag that was just read changes the nesting depth
       def step
         return -1 unless @scanner[:close].empty?
 
         opened? ? 1 : 0
       end
 
-      # @return [String] text before the next tag
+      # @return [String] the text up to the next tag, a comment or the like, or one character
       def pass = @scanner.scan(TEXT) || @scanner.scan(WHOLE) || @scanner.getch
 
       def attributes(tag)

@@ -7,12 +7,12 @@ module Trunkline
   class Response
     # A body that is an event stream (WHATWG HTML 9.2).
     module Events
-      # Each event is yielded as soon as its last byte is there. The type of the answer is not looked at. When the block
-      # is left early, the connection is closed: the rest of the stream is on it.
+      # Yields each event as soon as its last byte has arrived. The response's Content-Type is not checked. When the
+      # block is left early, the connection is closed, because the rest of the stream would follow on it.
       #
       #   client.post("/v1/messages", json: question, stream: true).each_event { |event| puts event.data }
       #
-      # @param limit [Integer, nil] bytes of the lines of one event, comments not counted; nil: any
+      # @param limit [Integer, nil] maximum bytes of the lines of one event, without comments; nil for no limit
       # @yield [event]
       # @yieldparam event [ServerSentEvent]
       # @return [self, Enumerator]
@@ -20,7 +20,7 @@ module Trunkline
       # @raise [InvalidRequest]
       def each_event(limit: EventStreamParser::LIMIT, **others, &block)
         Arguments.refuse_keywords(others, "each_event", "limit:")
-        # JRuby's lazy enumerators hand keywords of enum_for on as a Hash.
+        # On JRuby, enum_for does not work here: its lazy enumerators pass keywords on as a Hash.
         return Enumerator.new { |out| each_event(limit: limit) { |event| out << event } } unless block
 
         parser = EventStreamParser.new(limit: limit, response: self)

@@ -6,7 +6,7 @@ require_relative "../server_timing"
 
 module Trunkline
   class Response
-    # What follows from an answer's status, fields and body.
+    # Values that are derived from a response's status, header fields and body.
     module Facts
       CHARSET = /;\s*charset\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))/i
 
@@ -22,27 +22,27 @@ module Trunkline
         quoted ? quoted.gsub(/\\(.)/, '\1') : plain
       end
 
-      # @return [Links] those of the Link fields (RFC 8288), with URLs resolved against this answer's
+      # @return [Links] the Link fields (RFC 8288), with URLs resolved against the response's URL
       def links
         Links.parse(self["link"], request.uri)
       end
 
-      # @return [Array<ServerTiming>] what the server says of its own times: those of the Server-Timing fields, in order
+      # @return [Array<ServerTiming>] times that the server measured: the Server-Timing fields, in order
       def server_timings = ServerTiming.parse(self["server-timing"])
 
-      # @param secrets [Boolean] whether credentials are shown: values of fields, parameters and members of JSON whose
-      #   names say so, or are among the client's redact:
-      # @return [String] the request as a command of curl; a body that is no text is expected on its standard input
+      # @param secrets [Boolean] whether to show credentials: values of fields, parameters and JSON members that are
+      #   credentials by their names, or that the client's redact: names
+      # @return [String] the request as a curl command, which reads a body that is not text from its standard input
       def to_curl(secrets: false) = request.to_curl(secrets: secrets)
 
-      # For pattern matching:
+      # Supports pattern matching:
       #
       #   case response
       #   in { status: 200, json: { id: } } then id
       #   in { status: 404 } then nil
       #   end
       #
-      # @param keys [Array<Symbol>, nil] nil: all
+      # @param keys [Array<Symbol>, nil] nil for all
       # @return [Hash] status, reason, ok, url, headers, content_type, body, and json: the parsed body with Symbols as
       #   names, nil when it is no JSON
       def deconstruct_keys(keys)
@@ -63,7 +63,7 @@ module Trunkline
       end
       alias clone dup
 
-      # For Marshal and YAML.
+      # Prevents Marshal and YAML from writing a response.
       # @raise [TypeError] always
       def marshal_dump
         raise TypeError, "neither Marshal nor YAML writes a response: it may hold a connection; write its status, " \

@@ -5,11 +5,11 @@ require_relative "../json_stream"
 
 module Trunkline
   class Response
-    # A body of JSON: whole, or value by value as it comes.
+    # Parses a JSON body: as a whole, or value by value while it arrives.
     module JSONBody
       # @param options [Hash] for JSON.parse, such as symbolize_names: true, or for json_decoder:
-      # @return [Object, nil] the body, parsed; nil for an answer of status 204 or 205, and for an empty body
-      # @raise [DecodeError] when the body is no JSON; its cause is a JSON::ParserError, or what json_decoder: raised
+      # @return [Object, nil] the parsed body; nil for a response with status 204 or 205, and for an empty body
+      # @raise [DecodeError] when the body is not JSON; its cause is a JSON::ParserError, or the error of json_decoder:
       def json(**options)
         text = body
         return if text.empty? || status == 204 || status == 205
@@ -18,36 +18,36 @@ module Trunkline
         _decode_json(text, options)
       end
 
-      # Yields the values of a body of JSON one by one, each as soon as the bytes that have come hold all of it, and
-      # keeps no more of the body than the value that it is in. What is passed over is checked too.
+      # Yields the values of a JSON body one by one, each as soon as all its bytes have arrived. Only the current value
+      # is kept in memory. Text outside of the yielded values is checked, too.
       #
-      # Without a path these are, by Content-Type, the values of JSON lines (application/x-ndjson, application/jsonl
-      # and the like) or of a JSON text sequence (application/json-seq, RFC 7464). Of any other type the first byte
-      # tells: 1E begins a sequence; "[" an array, whose elements they are; any other byte values that are divided by
-      # line ends.
+      # Without a path, the Content-Type selects the values: those of JSON lines (application/x-ndjson,
+      # application/jsonl and the like) or of a JSON text sequence (application/json-seq, RFC 7464). For any other type,
+      # the first byte selects: 1E begins a sequence; "[" begins an array, whose elements are yielded; any other byte
+      # begins values that are separated by line ends.
       #
-      # A path names values in one document: a segment for each level, divided by dots, or an Array of them. A segment
-      # is the name of a member, the index of an element, or "*" for every member and element: "items.*" are the
-      # elements of {"items": [...]}, ["a.b", "*", 0] the first elements of what is in the member "a.b", and "" is the
-      # document. Where nothing is at the path, nothing is yielded.
+      # A path selects values in one document. It has a segment for each level: a String with dots between the segments,
+      # or an Array of segments. A segment is the name of a member, the index of an element, or "*" for every member and
+      # element: "items.*" selects the elements of {"items": [...]}, ["a.b", "*", 0] the first element of each value in
+      # the member "a.b", and "" the whole document. If nothing matches the path, nothing is yielded.
       #
-      # A byte order mark at the beginning is passed over. An answer without a body yields nothing. When the block is
-      # left early, the connection is closed.
+      # A byte order mark at the beginning is skipped. A response without a body yields nothing. When the block is left
+      # early, the connection is closed.
       #
       # @param path [String, Array<String, Symbol, Integer>, nil]
-      # @param limit [Integer, nil] bytes of the longest value; nil: any
+      # @param limit [Integer, nil] maximum bytes of a value; nil for no limit
       # @param options [Hash] for JSON.parse, such as symbolize_names: true, or for json_decoder:; max_nesting: counts
       #   from the root of the document
       # @yield [value]
       # @return [self, Enumerator] an Enumerator without a block
-      # @raise [DecodeError] when it is no JSON: the message says at which byte and line, both from 1, and where in the
-      #   document, with indexes from 0, but quotes nothing of it. Its cause is a JSON::ParserError, or what
-      #   json_decoder: raised. What came before the error has been yielded
+      # @raise [DecodeError] when the body is not JSON. The message contains the byte and line, both counted from 1, and
+      #   the position in the document, with indexes from 0, but no part of the body. Its cause is a JSON::ParserError,
+      #   or the error of json_decoder:. Values before the error have been yielded
       # @raise [BodyTooLarge] when a value is longer than limit
       # @raise [InvalidRequest] for another limit
-      # @raise [Error] what a call raises when the body breaks off or a limit of time is reached
+      # @raise [Error] as a call does, when the body is truncated or a timeout expires
       def each_json(path = nil, limit: JSONStream::VALUE_BYTES, **options, &block)
-        # (see Events#each_event)
+        # Events#each_event explains why enum_for is not used.
         return Enumerator.new { |out| each_json(path, limit: limit, **options) { |value| out << value } } unless block
 
         JSONStream.new(self, path, limit, options).each(&block)
@@ -58,7 +58,7 @@ module Trunkline
 
       # @param text [String]
       # @param options [Hash] of JSON.parse, or of json_decoder:
-      # @yieldreturn [String] of which value it is, for the error
+      # @yieldreturn [String] which value it is, for the error
       # @return [Object]
       # @raise [DecodeError]
       # @api private
@@ -81,7 +81,7 @@ module Trunkline
                                 "the server has the whole request")
       end
 
-      # What is kept whole is given again and again, a stream once.
+      # Yields a body that is kept in memory at each call, but a streamed body only once.
       #
       # @yield [chunk] a String of bytes in UTF-8, which the next chunk may overwrite
       # @raise [DecodeError] for bytes that are not of the body's charset
@@ -99,7 +99,7 @@ module Trunkline
         end
       end
 
-      # What is UTF-8, or taken for it (RFC 8259 8.1).
+      # Encodings whose bytes are read as UTF-8 (RFC 8259 8.1).
       OCTETS = [Encoding::UTF_8, Encoding::BINARY, Encoding::US_ASCII].freeze
       private_constant :OCTETS
 
@@ -112,7 +112,7 @@ module Trunkline
         raise _no_json(why), cause: JSON::ParserError.new(why)
       end
 
-      # The message of the decoder's own error may quote the body; it is the cause's alone.
+      # The message of the decoder's own error may quote the body, so it appears only in the cause.
       def decoded_by(decoder, text, options, of_which)
         options.empty? ? decoder.call(text) : decoder.call(text, **options)
       rescue JSON::ParserError, EncodingError
@@ -121,12 +121,12 @@ module Trunkline
         raise _no_json(["json_decoder: raised #{error.class}", of_which&.call].compact.join(" "))
       end
 
-      # @return [Array<String>] what a JSON::ParserError or EncodingError says; without what it quotes of the body,
-      #   which may hold a credential
+      # @return [Array<String>] the reason and the place that a JSON::ParserError or EncodingError gives, without its
+      #   quotes from the body, which may contain a credential
       def reason_and_place(error, text)
         return ["bytes that are not valid #{text.encoding}", ""] if error.is_a?(EncodingError)
 
-        message = error.message.scrub # what it quotes may be no text
+        message = error.message.scrub # a quote from the body may be invalid in its encoding
         reason = message[/\A(?:\d+: )?([^'"`:,\\]+?)(?: at)?(?: *['"`:,\\]|\z)/, 1] || "invalid JSON"
         place = message[/ at line \d+ column \d+\z/].to_s
         [reason.delete_suffix(place), place]

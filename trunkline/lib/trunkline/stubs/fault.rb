@@ -4,7 +4,7 @@ require_relative "../engine"
 
 module Trunkline
   class Stubs
-    # A failure as the engine tells it: which error, in which phase, and what the server can have seen.
+    # A failure as the engine reports it: the error class, the phase, and how much of the request was sent.
     class Fault
       attr_reader :class_name, :phase
 

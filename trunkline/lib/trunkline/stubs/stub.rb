@@ -8,7 +8,8 @@ require_relative "fault"
 
 module Trunkline
   class Stubs
-    # The answers to one kind of request: each is given once, in order, and the last one to all further calls.
+    # The stubbed responses ("answers") to one kind of request. Each is used once, in order; the last one is used for
+    # all further calls.
     #
     #   stubs.get(url).answer(503).then.timeout(:read).then.answer(200, body: "ok")
     class Stub
@@ -26,11 +27,11 @@ module Trunkline
       end
 
       # @param status [Integer] 100 to 599
-      # @param headers [Hash] as a call takes them
-      # @param body [String] as the caller is to get it: no coding is undone
+      # @param headers [Hash] in the form that a call accepts
+      # @param body [String] the body that the caller receives; it is not decoded
       # @param json [Object] the body as JSON, with its Content-Type
       # @param reason [String]
-      # @yield [request, body] in place of all that: returns a Hash of the same arguments, status: among them
+      # @yield [request, body] in place of these arguments; returns a Hash of them, including status:
       # @return [self]
       def answer(status = 200, headers: {}, body: nil, json: nil, reason: "", **others, &block)
         Arguments.refuse_keywords(others, "answer", "a status, as in answer(404), headers:, body:, json: and reason:")
@@ -45,23 +46,23 @@ module Trunkline
         end
       end
 
-      # The call ends in the timeout of a phase.
+      # Makes the call raise the timeout error of a phase.
       # @param phase [Symbol] :queue, :resolve, :connect, :tls, :write, :first_byte, :read or :total
       # @return [self]
       def timeout(phase = :total)
         fault(Fault.timeout(phase))
       end
 
-      # The call finds no connection: it is refused.
+      # Makes the call raise ConnectError, as for a refused connection.
       # @return [self]
       def refuse = fault(Fault::REFUSED)
 
-      # The connection breaks: before an answer has begun, or within its body. A call that streams is given the bytes
-      # before the break.
-      # @param after [Integer, nil] bytes of the body that come before it; nil: nothing of the answer comes
-      # @param status [Integer] of the answer that breaks off
+      # Makes the connection close before the response begins, or within its body. A call that streams receives the
+      # bytes before that.
+      # @param after [Integer, nil] bytes of the body that arrive; nil if the response does not begin
+      # @param status [Integer] of the truncated response
       # @param headers [Hash]
-      # @param body [String] longer than after
+      # @param body [String] at least as long as after
       # @return [self]
       def reset(after: nil, status: 200, headers: {}, body: "")
         return fault(Fault::CLOSED) if after.nil?
@@ -75,20 +76,20 @@ module Trunkline
         end
       end
 
-      # @param error [Exception, Class] what the call raises
+      # @param error [Exception, Class] the error that the call raises
       # @return [self]
       def raises(error)
         add { |_, _| raise error }
       end
 
-      # Separates two answers in a chain; it does nothing.
+      # Separates two answers in a chain, and does nothing else.
       # @return [self]
       def then = self
 
-      # @return [Integer] how many calls it has answered
+      # @return [Integer] how many calls the stub has answered
       attr_reader :asked
 
-      # @return [Boolean] whether every answer was asked for
+      # @return [Boolean] whether every answer was used
       def used? = @asked >= [@steps.size, 1].max
 
       # @api private
@@ -99,7 +100,7 @@ module Trunkline
       end
 
       # @api private
-      # @return [#call] what comes next; it takes request and body
+      # @return [#call] the next answer; called with request and body
       def take
         step = @steps[@asked] || @steps.last || ->(request, _) { plain(request) }
         @asked += 1
@@ -134,7 +135,7 @@ module Trunkline
         Interception::Answer.of(request, status: status, reason: reason, headers: fields, body: body || "")
       end
 
-      # With params: the request's query has the query of the stub's URL, and more.
+      # With params:, #params? compares the query, which may contain more than the stub's URL and params.
       def url?(request)
         case @url
         when nil then true

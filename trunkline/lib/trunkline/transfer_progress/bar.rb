@@ -2,8 +2,8 @@
 
 module Trunkline
   class TransferProgress
-    # What progress: true draws on a terminal: the bar of the gem tty-progressbar or ruby-progressbar, whichever is
-    # there; without both, a line of text. A bar is drawn anew when the transfer begins anew.
+    # The progress bar that progress: true draws on a terminal: by the gem tty-progressbar or ruby-progressbar if one of
+    # them is installed, else as a line of text. When the transfer begins again, a new bar is drawn.
     #
     # @api private
     module Bar
@@ -19,7 +19,7 @@ module Trunkline
         Line.new(output)
       end
 
-      # Without a gem.
+      # Draws a line of text, without a gem.
       class Line
         def initialize(output)
           @output = output
@@ -29,7 +29,7 @@ module Trunkline
         def finish = @output.puts
       end
 
-      # By tty-progressbar.
+      # Draws with tty-progressbar.
       class OfTTY
         def initialize(output)
           @output = output
@@ -49,7 +49,7 @@ module Trunkline
         end
       end
 
-      # By ruby-progressbar.
+      # Draws with ruby-progressbar.
       class OfRuby
         def initialize(output)
           @output = output

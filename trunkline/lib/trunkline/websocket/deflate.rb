@@ -4,28 +4,29 @@ require "zlib"
 
 module Trunkline
   module WebSocket
-    # permessage-deflate (RFC 7692) as an extension for the gem websocket-extensions, of one socket. The gem
-    # permessage_deflate inflates a message whole, however large; this one stops behind the limit.
+    # permessage-deflate (RFC 7692) for one WebSocket, as an extension for the gem websocket-extensions. The gem
+    # permessage_deflate inflates a whole message, however large; this class stops once the limit is exceeded.
     #
     # @api private
     class Deflate
       WINDOW = 15
-      # Of these the empty block at the end of each message consists, which is not sent (RFC 7692 7.2.1).
+      # The end of each message's last block, an empty one: these bytes are not sent (RFC 7692 7.2.1).
       TAIL = "\x00\x00\xFF\xFF".b.freeze
-      # What is given to zlib at once: JRuby's yields in one piece all that comes of it, of so much less than 2 MiB.
+      # Bytes that are passed to zlib at once. JRuby's zlib yields all output for them as one String: less than 2 MiB
+      # for 1024 bytes.
       INPUT = RUBY_ENGINE == "jruby" ? 1024 : 64 * 1024
       FLAGS = %w[server_no_context_takeover client_no_context_takeover].freeze
-      # What the server may ask of the client. JRuby's Zlib takes no smaller window to deflate with, and says so in a
-      # warning: there it is not offered, and so the server must not ask for it (RFC 7692 7.1.2.2).
+      # Parameters that the server may request for the client's side. JRuby's Zlib cannot deflate with a smaller window,
+      # and warns about it: the parameter is not offered there, so the server must not request it (RFC 7692 7.1.2.2).
       OFFER = (RUBY_ENGINE == "jruby" ? {} : { "client_max_window_bits" => true }).freeze
       BITS = ["server_max_window_bits", *OFFER.keys].freeze
 
-      # @param limit [Integer] bytes of a message
+      # @param limit [Integer] maximum bytes of an inflated message
       def initialize(limit)
         @limit = limit
       end
 
-      # What websocket-extensions asks of an extension, and of its session.
+      # The interface that websocket-extensions requires of an extension and of its session.
       # rubocop:disable Naming/PredicateMethod
 
       def name = "permessage-deflate"
@@ -38,7 +39,7 @@ module Trunkline
 
       def generate_offer = OFFER
 
-      # @param parameters [Hash] of the server's answer
+      # @param parameters [Hash] of the server's response
       # @return [Boolean] whether they are allowed (RFC 7692 7.1)
       def activate(parameters)
         return false unless parameters.all? { |name, value| allowed?(name, value) }
@@ -51,7 +52,7 @@ module Trunkline
 
       # rubocop:enable Naming/PredicateMethod
 
-      # Of a message that is too large, one byte more than the limit is left: the driver refuses it.
+      # A message that is too large is cut to one byte more than the limit, so that the driver refuses it.
       def process_incoming_message(message)
         return message unless message.rsv1
 
@@ -61,7 +62,7 @@ module Trunkline
 
       def process_outgoing_message(message)
         @deflater = nil if @forgets
-        # zlib cannot write raw data with a window of 8 bits; one of 9 would be too large for the peer.
+        # zlib cannot write raw data with a window of 8 bits, and one of 9 would be too large for the peer.
         return message if @window < 9
 
         @deflater ||= Zlib::Deflate.new(Zlib::DEFAULT_COMPRESSION, -@window)
@@ -70,7 +71,7 @@ module Trunkline
         message
       end
 
-      # The memory of zlib is given back now, and not by the collector.
+      # Frees zlib's memory at once, and not at the next garbage collection.
       def close
         [@deflater, @inflater].each { |stream| stream&.close }
         @deflater = @inflater = nil
@@ -108,7 +109,8 @@ module Trunkline
         yield TAIL
       end
 
-      # A message may have a last block (7.2.3.5). What is behind it Ruby gives as it is, and nothing can follow.
+      # A message may contain a final block (RFC 7692 7.2.3.5). Ruby appends any bytes after it unchanged; they are cut
+      # off.
       def without_rest(whole, before)
         length = @inflater.total_out - before
         @inflater = nil

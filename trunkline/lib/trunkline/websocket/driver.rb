@@ -5,27 +5,27 @@ require_relative "../redacted"
 
 module Trunkline
   module WebSocket
-    # The driver of the gem websocket-driver, without its opening handshake: that is a request like any other. It is
-    # stricter than the gem where RFC 6455 asks for it of a client.
+    # The driver of the gem websocket-driver, without its opening handshake, which is an ordinary request here. It is
+    # stricter than the gem where RFC 6455 requires that of a client.
     #
     # @api private
     # rubocop:disable-next Style/SignalException -- fail is the gem's
     class Driver < ::WebSocket::Driver::Hybi
       include Redacted
 
-      # What the gem calls its socket.
+      # The object to which the gem writes in place of a socket.
       Output = Struct.new(:bytes) do
         include Redacted
 
         def write(more) = bytes << more
       end
 
-      # @param output [String] BINARY: frames are appended
+      # @param output [String] a BINARY String, to which frames are appended
       def initialize(output, options)
         super(Output.new(output), options)
       end
 
-      # @return [String, nil] of Sec-WebSocket-Extensions
+      # @return [String, nil] the value of Sec-WebSocket-Extensions to send
       def offer = @extensions.generate_offer
 
       # @param field [String, nil] the server's Sec-WebSocket-Extensions
@@ -40,14 +40,14 @@ module Trunkline
 
       private
 
-      # A frame from a server is not masked (5.1).
+      # A server must not mask its frames (RFC 6455 5.1).
       def parse_length(octet)
         return super if octet < MASK
 
         fail(:protocol_error, "Received a masked frame")
       end
 
-      # The gem notes one code, whoever has sent it, and takes a reason that is no UTF-8 for a breach of the protocol.
+      # The gem stores one close code for both sides, and treats a reason that is not UTF-8 as a protocol error.
       def emit_frame(bytes)
         return super unless @frame.opcode == OPCODES[:close]
 

@@ -7,18 +7,19 @@ require_relative "deflate"
 
 module Trunkline
   module WebSocket
-    # The messages of one socket, and their frames (RFC 6455 5), without the socket: bytes that came are given with <<,
-    # messages are taken with #read, and what is to be sent with #take_output. Pings are answered by themselves.
+    # Converts between the messages of one WebSocket and their frames (RFC 6455 5), without a socket: received bytes are
+    # passed to <<, #read returns messages, and #take_output returns the bytes to send. Pings are answered
+    # automatically.
     #
-    # One thread at a time may use it.
+    # Only one thread at a time may use a Framing.
     #
     # @api private
     class Framing
       include Redacted
 
-      # That an endpoint may send (RFC 6455 7.4; 1012 to 1014 were registered later).
+      # Close codes that an endpoint may send (RFC 6455 7.4; 1012 to 1014 were registered later).
       CODES = [*1000..1003, *1007..1014, *3000..4999].freeze
-      # Bytes of a ping, and with the code of a close.
+      # The maximum bytes of the payload of a ping or close frame, including the close code.
       CONTROL = 125
 
       # @raise [InvalidRequest] without the gem
@@ -26,7 +27,7 @@ module Trunkline
         Loading.apart do
           require "websocket/driver"
           require_relative "driver"
-          # What the gems would load later.
+          # Loads the files that the gems would autoload later.
           [::WebSocket::Driver, ::WebSocket::Driver::Hybi, ::WebSocket::Extensions].each do |part|
             part.constants.each { |name| part.const_get(name) }
           end
@@ -36,14 +37,14 @@ module Trunkline
                               "to the Gemfile (#{error.message})"
       end
 
-      # @return [Integer, nil] of the close frame that came; nil: none has come, or one without a code
+      # @return [Integer, nil] of the close frame received; nil if there was none, or none with a code
       attr_reader :close_code
       # @return [String, nil]
       attr_reader :close_reason
-      # @return [String, nil] what the peer did that ended the socket
+      # @return [String, nil] the error of the peer that ended the WebSocket
       attr_reader :fault
 
-      # @param max_message_bytes [Integer] of a message, inflated
+      # @param max_message_bytes [Integer] the limit for a message, inflated
       # @param compress [Boolean] whether to offer permessage-deflate
       # @raise [InvalidRequest] without the gem websocket-driver
       def initialize(max_message_bytes:, compress: false)
@@ -55,12 +56,12 @@ module Trunkline
         listen
       end
 
-      # @return [String, nil] the value of Sec-WebSocket-Extensions to ask with
+      # @return [String, nil] the value of Sec-WebSocket-Extensions to send
       def offer = @driver.offer
 
-      # @param extensions [String, nil] Sec-WebSocket-Extensions of the answer
+      # @param extensions [String, nil] Sec-WebSocket-Extensions of the response
       # @return [void]
-      # @raise [ArgumentError] when the server has chosen what was not offered
+      # @raise [ArgumentError] when the server has chosen an extension that was not offered
       def begin(extensions = nil)
         @driver.activate(extensions)
         @driver.begin
@@ -73,18 +74,18 @@ module Trunkline
         self
       end
 
-      # @return [String, nil] the next message: UTF-8 for text, BINARY otherwise; nil: more must come
+      # @return [String, nil] the next message: UTF-8 for text, BINARY otherwise; nil if none is complete
       def read = @messages.shift
 
-      # @return [String] what is to be sent; it is the caller's
+      # @return [String] the bytes to send; the caller owns the String
       def take_output
         taken = @output.dup
         @output.clear
         taken
       end
 
-      # @param message [String] sent as binary if it is BINARY, as text otherwise
-      # @return [Boolean] false: the socket is closed, and nothing is sent
+      # @param message [String] sent as binary if its encoding is BINARY, as text otherwise
+      # @return [Boolean] false if the WebSocket is closed and nothing is sent
       # @raise [InvalidRequest] for text that cannot be sent as UTF-8
       def write(message)
         return @driver.frame(message, :binary) if message.encoding == Encoding::BINARY
@@ -101,7 +102,7 @@ module Trunkline
         @driver.frame(payload.b, :ping)
       end
 
-      # Begins to close, or answers the close frame that came.
+      # Starts the closing handshake, or answers the close frame received.
       #
       # @param code [Integer] 1000 to 1003, 1007 to 1014, or 3000 to 4999
       # @param reason [String] at most 123 bytes
@@ -115,7 +116,7 @@ module Trunkline
         @driver.close(reason, code)
       end
 
-      # @return [Boolean] whether neither side sends any more
+      # @return [Boolean] whether both sides have stopped sending
       def closed? = @driver.ready_state == 3
 
       private

@@ -7,7 +7,7 @@ require_relative "../redacted"
 
 module Trunkline
   module WebSocket
-    # The fields that ask for one socket (RFC 6455 4.1), and the check of the answer.
+    # The request fields of one opening handshake (RFC 6455 4.1), and the check of the response.
     #
     # @api private
     class Handshake
@@ -16,8 +16,8 @@ module Trunkline
       GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
       TOKEN = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+\z/
 
-      # @param protocols [String, Array<String>, nil] that the caller speaks, the best first
-      # @param extensions [String, nil] of Framing#offer
+      # @param protocols [String, Array<String>, nil] subprotocols that the caller supports, in order of preference
+      # @param extensions [String, nil] the value of Framing#offer
       # @raise [InvalidRequest]
       def initialize(protocols: nil, extensions: nil)
         @protocols = Array(protocols)
@@ -29,21 +29,21 @@ module Trunkline
         @key = [SecureRandom.random_bytes(16)].pack("m0")
       end
 
-      # @return [Hash{String => String}] beside Connection and Upgrade
+      # @return [Hash{String => String}] the fields other than Connection and Upgrade
       def fields
         { "Sec-WebSocket-Version" => "13", "Sec-WebSocket-Key" => @key, "Sec-WebSocket-Extensions" => @extensions,
           "Sec-WebSocket-Protocol" => (@protocols.join(", ") unless @protocols.empty?) }.compact
       end
 
       # @param response [#status, #[]]
-      # @return [String, nil] what is wrong with it
+      # @return [String, nil] what is wrong with the response
       def fault(response)
         fault_of_switch(response) || fault_of_protocol(response["sec-websocket-protocol"])
       end
 
       private
 
-      # Over HTTP/2 any 2xx switches, and there is no key (RFC 8441 5.1).
+      # Over HTTP/2, any 2xx opens the WebSocket, and there is no key (RFC 8441 5.1).
       def fault_of_switch(response)
         over_http2 = response.http_version == "2"
         switched = over_http2 ? response.status.between?(200, 299) : response.status == 101

@@ -10,19 +10,19 @@ module Trunkline
     # A connection on which both sides send messages (RFC 6455); Client#websocket opens it. One thread or fiber may read
     # while others write.
     #
-    # Pings are answered while it is read. A socket that nobody reads answers none.
+    # The server's pings are answered only while a thread or fiber reads.
     class Socket
       include Redacted
 
-      # Seconds that #close waits for the server's answer.
+      # Seconds that #close waits for the server's close frame.
       CLOSING = 5.0
-      # For an end without a close frame, and for a close frame without a code (RFC 6455 7.1.5).
+      # The close_code of an end without a close frame, and of a close frame without a code (RFC 6455 7.1.5).
       ABNORMAL = 1006
       NO_CODE = 1005
 
-      # @return [Response] the answer to the opening handshake (101; over HTTP/2: 2xx)
+      # @return [Response] the response to the opening handshake (101; over HTTP/2: 2xx)
       attr_reader :response
-      # @return [String, nil] the protocol that the server has chosen of protocols:
+      # @return [String, nil] the protocol that the server has chosen from protocols:
       attr_reader :protocol
 
       # @api private
@@ -39,9 +39,9 @@ module Trunkline
         @timeouts = timeouts
         @ping = ping
         @protocol = response["sec-websocket-protocol"]
-        @messages = Mutex.new # guards the framing, and the two that follow
+        @messages = Mutex.new # guards @framing, @over and @users
         @over = false
-        @users = 0 # of the connection's descriptor, which is closed when there are none
+        @users = 0 # calls that use the connection's descriptor, which is closed when there are none
         @reading = Mutex.new
         @sending = Mutex.new
       end
@@ -52,7 +52,7 @@ module Trunkline
       # @return [self]
       # @raise [ClosedError] when the socket is closed
       # @raise [InvalidRequest] for text that is not UTF-8
-      # @raise [WriteTimeout] when the server takes no byte for longer than timeout: { write: }; the socket is closed
+      # @raise [WriteTimeout] when the server accepts no byte for longer than timeout: { write: }; the socket is closed
       # @raise [ConnectionError]
       def write(message)
         raise InvalidRequest.of("write", message, "a String") unless message.is_a?(String)
@@ -60,10 +60,9 @@ module Trunkline
         send_frame { @framing.write(message) }
       end
 
-      # @param timeout [Numeric, nil] seconds that the server may be silent, or nil without a limit; by itself the
-      #   read: of timeout:
+      # @param timeout [Numeric, nil] seconds to wait for a message; nil for no limit. The default is read: of timeout:
       # @return [String, nil] the next message: UTF-8 for text, BINARY otherwise; nil when the socket is closed
-      # @raise [ReadTimeout] when nothing comes in time; the socket stays open
+      # @raise [ReadTimeout] when no message arrives in time; the socket stays open
       # @raise [InvalidResponse] when the server breaks the protocol; the socket is closed
       # @raise [BodyTooLarge] for a message larger than max_message_bytes:; the socket is closed
       # @raise [ConnectionError]
@@ -82,7 +81,7 @@ module Trunkline
         self
       end
 
-      # Sends a ping, which the server answers by itself; a reader does not see the answer.
+      # Sends a ping. The server answers it automatically; #read does not return the answer.
       #
       # @param payload [String] at most 125 bytes
       # @return [self]
@@ -91,8 +90,8 @@ module Trunkline
         send_frame { @framing.ping(payload) }
       end
 
-      # Closes it: tells the server, and waits for its answer for at most 5 s. Messages that come meanwhile are dropped,
-      # unless somebody reads them. Idempotent.
+      # Closes the WebSocket: sends a close frame, and waits at most 5 s for the server's close frame. Messages that
+      # arrive meanwhile are dropped, unless another thread or fiber reads them. Idempotent.
       #
       # @param code [Integer] 1000 to 1003, 1007 to 1014, or 3000 to 4999
       # @param reason [String] at most 123 bytes of UTF-8
@@ -103,7 +102,7 @@ module Trunkline
         using { flush } if told
         using { wait_for_close }
       rescue ConnectionError, TimeoutError, InvalidResponse, ClosedError
-        nil # it is closed in any case
+        nil # the WebSocket is closed in any case
       ensure
         abort if told
       end
@@ -111,8 +110,8 @@ module Trunkline
       # @return [Boolean] whether no message can be sent any more
       def closed? = @over || @messages.synchronize { @framing.closed? }
 
-      # @return [Integer, nil] why the server closed: its code; 1005 for none; 1006 when the connection just ended; nil
-      #   while it is open
+      # @return [Integer, nil] the code in the server's close frame; 1005 if it had none; 1006 if the connection ended
+      #   without a close frame; nil while the WebSocket is open
       def close_code
         return unless @over
 
@@ -122,7 +121,7 @@ module Trunkline
       # @return [String, nil]
       def close_reason = @framing.close_reason
 
-      # Ends the connection at once, without a word. Others that wait for the socket are woken.
+      # Closes the connection at once, without a close frame. Threads and fibers that wait for the socket are woken up.
       #
       # @return [nil]
       def abort
@@ -136,16 +135,16 @@ module Trunkline
 
       private
 
-      # A reader and a writer may wait at the same time.
+      # JRuby needs a wrapper, so that a reader and a writer can wait at the same time.
       def waitable(io) = RUBY_ENGINE == "jruby" ? Engine::Ruby::IOOnJRuby.new(io) : io
 
       def refuse_closed
         raise ClosedError.new("#{name} is closed", request: @response.request, phase: :write, sent: :all)
       end
 
-      # The descriptor is not closed, and so not another's, while somebody waits for it.
+      # Keeps the descriptor open while a thread or fiber waits for it: its number could be reused after it is closed.
       def using
-        counted = false # an interrupt may come before
+        counted = false # an interrupt may arrive before @users is incremented
         @messages.synchronize { @users += 1 and counted = true }
         yield
       ensure
@@ -155,7 +154,8 @@ module Trunkline
         end
       end
 
-      # Whatever ends the block early, an interrupt too, may have lost a part of a frame: then nothing can follow it.
+      # Closes the connection if the block ends early, even by an interrupt: part of a frame may be lost, so the
+      # following bytes could not be parsed.
       def or_abort(but: nil)
         whole = false
         yield.tap { whole = true }
@@ -183,7 +183,7 @@ module Trunkline
         end
       end
 
-      # @return [Boolean] whether there may be more
+      # @return [Boolean] whether more bytes may arrive
       def more?(limit)
         return false if @messages.synchronize { @framing.closed? }
 
@@ -209,7 +209,7 @@ module Trunkline
         raise kind.about(@response, "sent what WebSocket does not allow: #{fault}")
       end
 
-      # Waits for the connection, and for no longer than the time between two pings.
+      # Waits until the connection is ready, for at most the time between two pings.
       def wait(what, limit)
         left = limit && (limit - now)
         if left && left <= 0
@@ -254,13 +254,13 @@ module Trunkline
         self
       end
 
-      # Another that sends takes along what is there; so a message may leave later than #write returns, but in order.
+      # The thread that holds @sending sends the output of all threads, in the order in which it was framed.
       def flush
         @sending.synchronize { send_all }
-        flush_what_is_there # that came while this one sent its last
+        flush_what_is_there # output of a reader that found @sending locked
       end
 
-      # For the reader, which must go on reading while the server takes nothing.
+      # Does not wait for another sender: the reader must continue to read while the server accepts no bytes.
       def flush_what_is_there
         return unless @sending.try_lock
 
@@ -309,7 +309,7 @@ module Trunkline
 
       # ---- closing ----
 
-      # A reader in another thread takes the server's answer.
+      # If another thread is reading, it receives the server's close frame.
       def wait_for_close
         limit = now + CLOSING
         until @over || now > limit

@@ -7,7 +7,7 @@ module Trunkline
     module Faraday
       # Maps errors to Faraday's classes.
       module Errors
-        # How the message of an InvalidRequest begins when Faraday's other adapters raise a Faraday::Error.
+        # Beginnings of the InvalidRequest messages for which Faraday's other adapters raise a Faraday::Error.
         URL = /\A(?:request \d+: )?url:/
         TLS_FILE = /\A(?:request \d+: )?(?:ca_file|ca_path|client_cert|client_key):/
 

@@ -11,8 +11,8 @@ module Trunkline
     module Faraday
       # Maps Faraday's request and ssl options to client options.
       module Options
-        # Seconds: the total when no timeout is set; each phase without a limit when another phase has one, and each
-        # phase of a stream.
+        # Seconds: the total when no timeout is set; the limit of each phase that has none when another phase has one,
+        # and of each phase of a stream.
         TOTAL = 60
         PHASES = {
           open_timeout: %i[queue resolve connect tls], write_timeout: %i[write], read_timeout: %i[first_byte read]
@@ -23,7 +23,7 @@ module Trunkline
 
         module_function
 
-        # @return [Array] everything that #client_options reads, as the key of a client; its elements can change
+        # @return [Array] the values that #client_options reads, as the key of a client; its elements are mutable
         def key(request, ssl)
           [request.stream_response?, request.timeout, request.open_timeout, request.read_timeout, request.write_timeout,
            request.proxy, request.bind, ssl, (PemFile.stamp(ssl[:ca_file]) if ssl && ssl[:ca_file])]
@@ -31,8 +31,9 @@ module Trunkline
 
         # @param request [Faraday::RequestOptions]
         # @param ssl [Faraday::SSLOptions]
-        # @param on_no_timeout [Symbol] what to do when no timeout is set: :raise; :limit the total to TOTAL; :leave it
-        #   to the client. A stream (on_data) has no total: as with net_http, its timeout is for each wait
+        # @param on_no_timeout [Symbol] when no timeout is set, :raise raises MissingTimeout, :limit sets the total to
+        #   TOTAL, and :leave leaves the timeout to the client. A stream (on_data) has no total: its timeout limits each
+        #   wait, as in net_http
         # @return [Hash{Symbol => Object}]
         # @raise [MissingTimeout, InvalidRequest]
         def client_options(request, ssl, on_no_timeout: :limit)
@@ -53,7 +54,7 @@ module Trunkline
           { timeout: phases(given, (TOTAL unless given[:timeout])).merge(total: given[:timeout]) }
         end
 
-        # @param rest [Numeric, nil] seconds of a phase that has none of its own
+        # @param rest [Numeric, nil] the limit, in seconds, of each phase that `given` does not limit
         def phases(given, rest)
           PHASES.flat_map { |name, all| all.map { |phase| [phase, given.fetch(name, rest)] } }.to_h.compact
         end

@@ -44,7 +44,7 @@ module Faraday
             @env.request.on_data.call(chunk, @bytes, @env)
           end
 
-          # As Faraday::Env#stream_response does: an empty body is one empty chunk.
+          # Reports an empty body as one empty chunk, as Faraday::Env#stream_response does.
           def finish
             report(+"") if @bytes.zero?
             @adapter.finish_stream(@env)
@@ -78,7 +78,7 @@ module Faraday
 
         private
 
-        # Each adapter has a client and so a batch of its own; usually there is one adapter.
+        # Each adapter has its own client, and so needs its own batch; usually there is one adapter.
         def run
           adapter, = @queued.first
           adapter.batch { |batch| start(adapter, batch) }

@@ -9,7 +9,7 @@ module Trunkline
       module RequestAdapter
         METHODS = %i[get head post put patch delete options trace]
           .to_h { |name| [name, name.name.upcase.freeze] }.freeze
-        # Fields in whose place a call has options.
+        # Header fields that the engine writes or that have a call option: they are not passed on as fields.
         OPTIONS_BY_LENGTH = %w[transfer-encoding expect accept-encoding content-length]
           .to_h { |name| [name.length, name] }.freeze
         private_constant :METHODS, :OPTIONS_BY_LENGTH
@@ -28,15 +28,15 @@ module Trunkline
           env.url.to_s
         end
 
-        # A caller that sends Accept-Encoding decodes the body itself. A String has the length it has, whatever
-        # Content-Length says, as with the other adapters.
+        # A caller that sets Accept-Encoding decodes the body itself. For a String body Content-Length is ignored, as in
+        # the other adapters.
         #
         # @param env [Faraday::Env]
         # @return [Hash{Symbol => Object}] options of a call: headers:, body:, and options in place of the fields
         #   Transfer-Encoding and Expect, which the engine writes
         def call_options(env)
           fields = env.request_headers
-          # env.body reads request_body until there is a status, but costs about twenty calls.
+          # env.body returns request_body until there is a status, but takes about twenty method calls.
           body = env.status ? env.body : env.request_body
           plain?(fields) ? { headers: fields, body: body } : converted(fields, body)
         end

@@ -3,7 +3,7 @@
 module Trunkline
   module Facades
     module Faraday
-      # Presents a response as Faraday's other adapters do.
+      # Converts a response as Faraday's other adapters do.
       module ResponseAdapter
         module_function
 

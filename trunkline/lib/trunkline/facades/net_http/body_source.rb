@@ -31,7 +31,7 @@ module Trunkline
         SETS_LENGTH = Net::HTTPResponse.const_get(:Inflater).method_defined?(:bytes_inflated)
         private_constant :CODING, :IDENTITY, :SETS_LENGTH
 
-        # @param response [Response] whose body it is
+        # @param response [Response] the response to read
         # @param req [Net::HTTPGenericRequest]
         # @param session [Session]
         def initialize(response, req, session)
@@ -40,12 +40,13 @@ module Trunkline
           @session = session
         end
 
-        # Net::HTTPResponse asks before it reads a body. The body can be read until the caller's block has returned.
+        # Net::HTTPResponse calls this before it reads a body. The body can be read until the caller's block has
+        # returned.
         def closed?
           false
         end
 
-        # Ends a response that Net::HTTP reads no body of, whatever the server has sent.
+        # Ends a response whose body Net::HTTP does not read, by reading any body that the server has sent.
         def finish
           Errors.converting(@session) { @response.body }
         end
@@ -81,7 +82,7 @@ module Trunkline
 
         private
 
-        # As Net::HTTP: an ASCII body keeps the encoding of dest; a decoded one, and any other, is binary.
+        # As in Net::HTTP, an ASCII body that was not decoded keeps the encoding of dest; every other body is binary.
         def fill(dest, decoded)
           text = Errors.converting(@session) { @response.body }.force_encoding(Encoding::BINARY)
           text.force_encoding(dest.encoding) if !decoded && text.ascii_only?

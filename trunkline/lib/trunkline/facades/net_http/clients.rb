@@ -8,13 +8,13 @@ require_relative "../connections"
 module Trunkline
   module Facades
     module NetHTTP
-      # The clients of the facade, one for each set of client options, over the same connections.
+      # The clients of the facade, one for each set of client options. They share the facade's connections.
       module Clients
-        # Net::HTTP takes any number of connections and header fields, and a body of any size.
+        # Net::HTTP accepts any number of connections and header fields, and a body of any size.
         LIMITS = { **Connections::UNLIMITED, max_header_bytes: 1024 * 1024, max_headers: Connections::NO_LIMIT }.freeze
         KNOWN = 256
 
-        # Takes what Net::HTTP takes from a server.
+        # Makes the engine as lenient with a server's responses as Net::HTTP is.
         class LenientOptions < Trunkline::Options
           def lenient? = true
         end
@@ -26,7 +26,7 @@ module Trunkline
         @policies = {}.freeze
 
         class << self
-          # @param options [Hash{Symbol => Object}] of a client
+          # @param options [Hash{Symbol => Object}] client options
           # @return [Client]
           # @raise [InvalidRequest]
           def for(options)
@@ -40,7 +40,7 @@ module Trunkline
             @clients = {}
           end
 
-          # @return [Boolean] whether egress: says where connections may go
+          # @return [Boolean] whether egress: restricts the connections
           def guarded? = !@policies[:egress].nil?
 
           # @return [nil]

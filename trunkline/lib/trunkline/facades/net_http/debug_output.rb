@@ -6,12 +6,13 @@ require_relative "../../redacted"
 module Trunkline
   module Facades
     module NetHTTP
-      # The lines that Net::HTTP writes to its set_debug_output, about a session that Trunkline runs. As there,
-      # credentials are not hidden, and a coded body is written as it is sent. Chunks come without their sizes.
+      # Writes the lines that Net::HTTP writes to set_debug_output, for a session that Trunkline runs. As in Net::HTTP,
+      # credentials are not hidden, and a body with a content coding is written undecoded. Received chunks are written
+      # without their sizes.
       class DebugOutput
         include Redacted
 
-        # Extends a Content, and writes what the engine takes of it.
+        # Extends a Content, and writes each chunk that the engine reads from it.
         module TracedContent
           # @param output [DebugOutput]
           # @param chunked [Boolean]
@@ -46,7 +47,7 @@ module Trunkline
           nil
         end
 
-        # @param strings [Array<String>] written at once
+        # @param strings [Array<String>] written as one line
         def sent(*strings)
           line("<- #{strings.map(&:dump).join}")
         end
@@ -57,7 +58,7 @@ module Trunkline
         end
 
         # @param info [ConnectionInfo]
-        # @param endpoint [String] the server's, or the proxy's
+        # @param endpoint [String] host and port of the server, or of the proxy
         def connected(info, endpoint)
           line(info.reused? ? "opened before, by another session" : "opened")
           return unless info.tls_version
@@ -66,7 +67,7 @@ module Trunkline
           line("SSL established, protocol: #{info.tls_version}, cipher: #{info.cipher}")
         end
 
-        # Writes a request; content that is to be read is written when the engine reads it.
+        # Writes a request; a Content is written when the engine reads it.
         #
         # @param adapter [RequestAdapter]
         def request(method, target, adapter)

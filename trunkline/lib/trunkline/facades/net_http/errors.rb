@@ -9,10 +9,11 @@ require_relative "response_adapter"
 module Trunkline
   module Facades
     module NetHTTP
-      # Maps errors to the classes that users of Net::HTTP rescue. Programs match its messages, and trackers group by
-      # them, so what can happen to Net::HTTP has its words; Trunkline's are in the cause.
+      # Maps errors to the classes that users of Net::HTTP rescue. Programs match Net::HTTP's messages and error
+      # trackers group by them, so an error that Net::HTTP can raise has Net::HTTP's message; Trunkline's error is the
+      # cause.
       module Errors
-        # The classes of what Net::HTTP has no words for.
+        # The classes for errors that have no equivalent in Net::HTTP.
         OTHERS = {
           ForkedConnection => EOFError, BreakerOpen => Net::OpenTimeout, QueueTimeout => Net::OpenTimeout,
           TotalTimeout => Net::ReadTimeout, DeadlineExceeded => Net::ReadTimeout,
@@ -20,21 +21,21 @@ module Trunkline
           DecodeError => Zlib::DataError, BodyError => IOError, ClosedError => IOError
         }.freeze
 
-        # The name of the resolver in the messages of Ruby's own sockets.
+        # The resolver's name in the error messages of Ruby's own sockets.
         RESOLVER = RUBY_VERSION >= "3.4" ? "getaddrinfo(3)" : "getaddrinfo"
 
         BY_TCP_SOCKET = Gem::Version.new(Net::HTTP::VERSION) >= Gem::Version.new("0.3")
-        # From Ruby 4.0 on it has the socket keep to open_timeout, which says so in its own words.
+        # From Ruby 4.0 on, Net::HTTP passes open_timeout to the socket, whose timeout error has another message.
         BY_OPEN_TIMEOUT = Gem::Version.new(Net::HTTP::VERSION) >= Gem::Version.new("0.7") &&
                           Socket.method(:tcp).parameters.include?(%i[key open_timeout])
         private_constant :BY_TCP_SOCKET, :BY_OPEN_TIMEOUT
 
         class << self
-          # Runs the block and converts its errors. The block must call no code of the caller, whose errors stay as they
-          # are.
+          # Runs the block and converts its errors. The block must not call code of the caller, whose errors must not be
+          # converted.
           #
           # @param session [Session]
-          # @yield to the engine
+          # @yield calls the engine
           # @raise [StandardError] with Trunkline's error as its cause
           def converting(session)
             yield
@@ -71,12 +72,12 @@ module Trunkline
             BY_OPEN_TIMEOUT ? "user specified timeout for #{endpoint}" : "execution expired"
           end
 
-          # There is no socket to name; this is what Net::HTTP's has become when the message is read.
+          # There is no socket to inspect. Net::HTTP's own socket is closed, too, when the message is read.
           def waited(type)
             type.new.exception("#{type} with #<TCPSocket:(closed)>")
           end
 
-          # Trunkline's message begins with the request, which is a stand-in while a session is started.
+          # The request is removed from Trunkline's message: while a session is started, it is only a placeholder.
           def not_secured(error)
             reason = error.message.sub(/\A\S+ \S+ at \S+ failed in the TLS handshake: /, "")
             reason = "certificate verify failed (#{reason})" if error.is_a?(CertificateError)
@@ -121,7 +122,7 @@ module Trunkline
 
           def other(error)
             type = OTHERS[error.class] || IOError
-            # Timeouts of Net::HTTP take a socket.
+            # The constructors of Net::HTTP's timeout errors take a socket.
             type <= Net::ReadTimeout ? type.new.exception(error.message) : type.new(error.message)
           end
         end

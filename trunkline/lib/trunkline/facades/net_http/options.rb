@@ -19,14 +19,14 @@ module Trunkline
         # Net::HTTP's default keep_alive_timeout. The engine checks an idle connection before each use, so this default
         # is replaced by the engine's longer one.
         DEFAULT_KEEP_ALIVE = 2
-        # In place of 0, which expires at once in Net::HTTP and is no timeout for a client.
+        # Seconds, in place of 0, which expires at once in Net::HTTP and is not a valid timeout of a client.
         SHORTEST = 0.001
 
         TLS_1_2 = 0x0303
 
         ADDRESS = /\A[\d.]+\z|:/
 
-        # Settings that Trunkline does not support, and whether an object has them.
+        # Settings that Trunkline does not support, each with a check of whether an object has it.
         OBSTACLES = {
           "a proxy together with ipaddr" => ->(http) { http.proxy? && http.instance_variable_get(:@ipaddr) },
           "a proxy over TLS" => ->(http) { http.proxy? && http.instance_variable_get(:@proxy_use_ssl) },
@@ -61,7 +61,7 @@ module Trunkline
           # @raise [InvalidRequest]
           def client_options(http)
             options = { timeout: timeouts(http), idle_timeout: idle_timeout(http), proxy: proxy(http), http: :h1 }
-            ipaddr = http.instance_variable_get(:@ipaddr) # its reader asks the socket
+            ipaddr = http.instance_variable_get(:@ipaddr) # the reader method reads the address from the socket
             options[:connect_to] = Host.bracketed(ipaddr) if ipaddr
             options[:bind] = http.local_host if http.local_host
             options.merge!(tls(http)) if http.use_ssl?

@@ -6,16 +6,17 @@ require_relative "patch"
 module Trunkline
   module Facades
     module NetHTTP
-      # Puts Patch's methods in the place of Net::HTTP's own. Agents hook Net::HTTP by modules that they prepend and by
-      # alias chains; both end in Net::HTTP's own methods, and so in Patch, whether they came before it or come later.
-      # An alias that was taken before holds Net::HTTP's method under a name of its own, which is replaced likewise.
+      # Replaces Net::HTTP's own methods with those of Patch. Monitoring agents hook Net::HTTP with prepended modules
+      # and with alias chains. Both end in Net::HTTP's own methods, and so in Patch, whether the agent is loaded before
+      # or after Trunkline. An alias that an agent has already made of a Net::HTTP method is replaced too.
       module OwnMethods
-        # What `super` in Patch calls: Net::HTTP's own methods, which stay in Net::HTTP under PREFIX and their name.
+        # The methods that `super` in Patch calls. They call Net::HTTP's own methods, which remain in Net::HTTP, each
+        # under PREFIX and its name.
         module Originals
         end
 
         PREFIX = "trunkline_own_"
-        # Without these two there is no session of ours.
+        # The methods that must be replaced for Trunkline to run a session.
         REQUIRED = %i[connect transport_request].freeze
         private_constant :PREFIX, :REQUIRED
 
@@ -23,7 +24,7 @@ module Trunkline
           # Idempotent: replaces what has not been replaced yet.
           #
           # @param http [Class] Net::HTTP
-          # @return [String, nil] what stands in the way: a method that another library has replaced
+          # @return [String, nil] a required method that another library has replaced; nil on success
           def replace(http)
             names = names_by_original(http)
             missing = REQUIRED.find { |name| !names.key?(name) && !replaced?(http, name) }
@@ -37,7 +38,8 @@ module Trunkline
 
           private
 
-          # @return [Hash{Symbol => Array<Symbol>}] the methods of Patch by the names that Net::HTTP's own have
+          # @return [Hash{Symbol => Array<Symbol>}] for each of Net::HTTP's methods that Patch replaces, all its names,
+          #   including aliases
           def names_by_original(http)
             (http.instance_methods(false) + http.private_instance_methods(false))
               .reject { |name| name.start_with?(PREFIX) || !from_net_http?(http, own(http, name)) }
@@ -45,7 +47,7 @@ module Trunkline
               .select { |name, _| Patch.method_defined?(name) || Patch.private_method_defined?(name) }
           end
 
-          # @return [UnboundMethod, nil] the method in the class itself, below what is prepended to it
+          # @return [UnboundMethod, nil] the method of the class itself, not of a module that is prepended to it
           def own(http, name)
             method = http.instance_method(name)
             method = method.super_method until method.nil? || method.owner == http
@@ -62,7 +64,7 @@ module Trunkline
 
           def original?(name) = Originals.private_method_defined?(name)
 
-          # Originals has no method object to call: a Ractor could not use it.
+          # Originals calls the methods by name: a Ractor could not use a stored method object.
           def keep(http, names)
             names.each do |name, aliases|
               http.define_method(:"#{PREFIX}#{name}", own(http, aliases.first))
@@ -72,7 +74,7 @@ module Trunkline
             http.include(Originals)
           end
 
-          # On JRuby `super` in an alias of a method goes by the alias's name.
+          # On JRuby, `super` in an aliased method looks up the alias's name.
           def call_original(called, name)
             return if original?(called)
 

@@ -11,11 +11,11 @@ module Trunkline
   module Facades
     module NetHTTP
       # Methods that replace Net::HTTP's own: OwnMethods puts them into the class, PersistentHttpClient includes them.
-      # `super` calls Net::HTTP's. A Net::HTTP session that Trunkline runs has a Session in place of its socket; every
-      # other session is Net::HTTP's own. As in Net::HTTP, these call #start, #connect and #request on the object, so
-      # that an agent sees the same calls.
+      # `super` calls Net::HTTP's method. A Net::HTTP session that Trunkline runs has a Session in place of its socket;
+      # every other session is run by Net::HTTP itself. As in Net::HTTP, these methods call #start, #connect and
+      # #request on the object, so that an agent sees the same calls.
       module Patch
-        # As Net::HTTP's, but for "Connection: close", which it adds to a request without #start.
+        # Like Net::HTTP#request, but without the "Connection: close" that it adds to a request outside of #start.
         def request(req, body = nil, &block)
           return super if started? || !trunkline_enabled? || !(session = trunkline_session)
 
@@ -25,14 +25,14 @@ module Trunkline
           @trunkline_session = nil
         end
 
-        # Net::HTTP#get passes a block that reads the body, which would stream it; #request without one is faster.
+        # Net::HTTP#get passes a block, which would stream the body; #request without a block is faster.
         def get(path, initheader = nil, dest = nil, &block)
           return super if dest || block || !trunkline_enabled?
 
           request(Net::HTTP::Get.new(path, initheader))
         end
 
-        # Only a socket of the session's own has the server's certificate, because Trunkline's connections are shared.
+        # Trunkline's connections are shared, so the server's certificate is read from a socket of Net::HTTP.
         def peer_cert
           trunkline_fall_back("peer_cert") if @socket.is_a?(Session) && use_ssl?
           super
@@ -40,7 +40,7 @@ module Trunkline
 
         private
 
-        # As #get.
+        # Calls #request without a block, as #get does.
         def send_entity(path, data, initheader, dest, type, &block)
           return super if dest || block || !trunkline_enabled?
 
@@ -53,11 +53,12 @@ module Trunkline
           Trunkline::NetHTTP.installed? && (!defined?(Ractor) || Ractor.current.equal?(Ractor.main))
         end
 
-        # Whether a library that intercepts Net::HTTP for tests (WebMock) sees this object's requests itself.
+        # Whether a library that intercepts Net::HTTP for tests (WebMock) sees this object's requests in Net::HTTP
+        # itself.
         # PersistentHttpClient overrides it.
         def trunkline_hooked? = true
 
-        # @return [Session, nil] nil, after a warning, when the session must be Net::HTTP's own
+        # @return [Session, nil] nil, after a warning, when Net::HTTP must run the session itself
         def trunkline_session
           reason = Options.obstacle(self)
           return Session.new(self, hooked: trunkline_hooked?) unless reason
@@ -67,7 +68,7 @@ module Trunkline
           trunkline_leave(error.message)
         end
 
-        # A session that began with a socket of Net::HTTP's keeps using those.
+        # A session that began with Net::HTTP's own socket continues with Net::HTTP's own sockets.
         def connect
           return super if @trunkline_fallback || @socket.instance_of?(Net::BufferedIO) || !trunkline_enabled?
 
@@ -79,7 +80,7 @@ module Trunkline
           on_connect
         end
 
-        # @socket is read once: another thread may finish the session meanwhile.
+        # @socket is read once, because another thread may finish the session meanwhile.
         def transport_request(req, &block)
           session = @socket
           return super unless session.is_a?(Session)
@@ -124,7 +125,7 @@ module Trunkline
           response&.close # a body that was not read to its end closes the connection
         end
 
-        # @return [Request, nil] nil when the session has become Net::HTTP's own
+        # @return [Request, nil] nil when the session has fallen back to Net::HTTP's own socket
         def trunkline_build(session, req, streaming)
           req["connection"] ||= "close" if close_on_empty_response && !req.response_body_permitted?
           req.update_uri(address, port, use_ssl?)
@@ -135,7 +136,8 @@ module Trunkline
           nil
         end
 
-        # To be called before a session uses Net::HTTP's own sockets, which egress: does not reach.
+        # Must be called before a session uses Net::HTTP's own sockets. Raises if egress: is set, which does not
+        # restrict those sockets; otherwise warns.
         # @return [nil]
         # @raise [Errno::EACCES]
         def trunkline_leave(reason)
@@ -144,7 +146,7 @@ module Trunkline
           Warnings.fallback(reason)
         end
 
-        # Makes the session Net::HTTP's own, with a socket.
+        # Makes the session fall back to Net::HTTP's own socket.
         def trunkline_fall_back(reason)
           trunkline_leave(reason)
           @trunkline_fallback = true

@@ -10,13 +10,15 @@ require_relative "../../url"
 module Trunkline
   module Facades
     module NetHTTP
-      # A Net::HTTP request as the engine takes it: header fields as Net::HTTP writes them, and content. Fields that
-      # Net::HTTP sets while it sends are set on the request here, by the same methods, because libraries override them.
+      # A Net::HTTP request in the form that the engine takes: header fields as Net::HTTP writes them, and content.
+      # Fields that Net::HTTP sets while it sends are set on the request here, by the same methods, because libraries
+      # override them.
       class RequestAdapter
         include Redacted
 
         KNOWN = 256
-        # Whether net-http itself sets a default. A module of the AWS SDK has the method with any edition.
+        # Whether this version of net-http sets a default Content-Type. The method's presence does not show that: the
+        # AWS SDK defines it for every version.
         DEFAULTS_CONTENT_TYPE = Gem::Version.new(Net::HTTP::VERSION) < Gem::Version.new("0.8")
         private_constant :KNOWN, :DEFAULTS_CONTENT_TYPE
 
@@ -31,7 +33,7 @@ module Trunkline
 
         class << self
           # @param origin [URL] of the server
-          # @param target [String] of a request line; one that is no path is put after "/", for error messages
+          # @param target [String] of a request line; "/" is put before a target that is no path, for error messages
           # @return [URL]
           def url(origin, target)
             path, query = target.split("?", 2)
@@ -85,7 +87,7 @@ module Trunkline
           @length = length
         end
 
-        # After a length without content, the server would read the next request of the connection as the content.
+        # If a length were sent without content, the server would read the connection's next request as the content.
         def use_none
           if (@req.content_length || 0).positive? || @req.key?("transfer-encoding")
             raise InvalidRequest, "requests that announce a body and have none"
@@ -137,7 +139,7 @@ module Trunkline
           use_text(URI.encode_www_form(form))
         end
 
-        # For a copy without fields, Net::HTTP does not write chunks.
+        # Net::HTTP writes the form without the framing of chunks if the request has no header fields.
         def without_fields
           @req.dup.tap { |copy| copy.initialize_http_header({}) }
         end

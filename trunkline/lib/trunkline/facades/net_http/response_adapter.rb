@@ -24,9 +24,9 @@ module Trunkline
             converted
           end
 
-          # @param reason [String, nil] nil when the status line had none, nor a blank for it
+          # @param reason [String, nil] nil when the status line ended after the status, without a space
           # @param pairs [Enumerable<Array(String, String)>] header fields
-          # @return [Net::HTTPResponse] of a status line and header fields alone
+          # @return [Net::HTTPResponse] with only a status line and header fields
           def head(version, status, reason, pairs)
             code = format("%03d", status)
             Net::HTTPResponse.send(:response_class, code).new(version, code, reason).tap do |converted|

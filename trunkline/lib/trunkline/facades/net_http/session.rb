@@ -12,13 +12,14 @@ require_relative "warnings"
 module Trunkline
   module Facades
     module NetHTTP
-      # Takes the place of the socket in a Net::HTTP session that Trunkline runs, and is one for libraries that look at
-      # its class. It holds no connection: each request takes one from the pool and gives it back, so any number of
-      # sessions share them.
+      # Takes the place of the socket in a Net::HTTP session that Trunkline runs. Its superclass is for libraries that
+      # check the socket's class. It holds no connection: each request takes one from the pool and returns it, so any
+      # number of sessions share them.
       class Session < Net::BufferedIO
         include Redacted
 
-        # What Session#io returns, for libraries that use the socket (net-http-persistent sets socket options).
+        # The object that Session#io returns, for libraries that use the socket (net-http-persistent sets socket
+        # options).
         Socket = Struct.new(:session) do
           include Redacted
 
@@ -44,11 +45,11 @@ module Trunkline
 
         # @return [String] "127.0.0.1:80", the server or proxy that connections are made to
         attr_reader :endpoint
-        # @return [DebugOutput, nil] of a session that has set_debug_output
+        # @return [DebugOutput, nil] nil unless the session has set_debug_output
         attr_reader :trace
 
         # @param http [Net::HTTP]
-        # @param hooked [Boolean] whether what hooks Net::HTTP itself sees its requests there
+        # @param hooked [Boolean] whether libraries that hook Net::HTTP see this session's requests there
         # @raise [InvalidRequest] when Trunkline cannot run the session
         def initialize(http, hooked:)
           output = http.instance_variable_get(:@debug_output)
@@ -63,7 +64,7 @@ module Trunkline
           @client = client(false) # checks the options before the session begins
         end
 
-        # Opens a connection unless one is idle: Net::HTTP#start raises when it cannot connect.
+        # Opens a connection unless one is idle, because Net::HTTP#start raises when it cannot connect.
         # @raise [SystemCallError, SocketError, Net::OpenTimeout, OpenSSL::SSL::SSLError]
         def open
           @trace&.line("opening connection to #{endpoint}...")
@@ -86,7 +87,7 @@ module Trunkline
         def build(req, target, streaming)
           adapter = RequestAdapter.new(req)
           wait = adapter.expects_continue? && Options.seconds(@http.continue_timeout)
-          # Net::HTTP itself decodes a body that is traced, because the trace has its bytes.
+          # Net::HTTP itself decodes a traced body, because the trace contains the undecoded bytes.
           client = client(req.decode_content && !@trace, expect: wait || false)
           request = Errors.converting(self) { raw(client, req, target, adapter, streaming || !@trace.nil?) }
           @trace&.request(req.method, target, adapter)
@@ -108,7 +109,7 @@ module Trunkline
           @closed = true
         end
 
-        # Net::HTTP calls the writers before it stores a changed timeout; #client reads the timeouts again.
+        # Net::HTTP calls the writers before it stores a changed timeout, so #client must read the timeouts again later.
         %i[read_timeout write_timeout continue_timeout].each do |name|
           define_method(name) { @http.public_send(name) }
           define_method(:"#{name}=") { |_| forget_clients }

@@ -7,7 +7,7 @@ module Trunkline
     module NetHTTP
       # Warnings that are written once in a process.
       module Warnings
-        # The most warnings that are written: some contain text from the caller.
+        # The maximum number of warnings: some contain text from the caller, so the messages are unbounded in number.
         MOST = 64
         private_constant :MOST
 
@@ -15,7 +15,7 @@ module Trunkline
         @written = {}
 
         class << self
-          # Says that a session uses Net::HTTP's own sockets.
+          # Warns that a session uses Net::HTTP's own sockets.
           # @param reason [String]
           def fallback(reason)
             once("Net::HTTP goes its own way, without shared connections, because of #{reason}")

@@ -6,8 +6,8 @@ require_relative "../../redacted"
 module Trunkline
   module Facades
     module Typhoeus
-      # Answers a server's challenges with the best scheme that both sides support: Digest before Basic. An auth: object
-      # of a client, see Policy::Auth.
+      # Answers a server's challenges with the best scheme that both sides support: Digest before Basic. Serves as the
+      # auth: option of a client (see Policy::Auth).
       class BestAuth
         include Redacted
 

@@ -42,7 +42,7 @@ module Trunkline
         end
 
         # @param request [Trunkline::Request]
-        # @yield [request] sends it, with its cookies
+        # @yield [request] sends the request, with its cookies
         # @return [Response]
         def call(request, _call)
           @origin ||= request.uri.origin
@@ -58,7 +58,7 @@ module Trunkline
           response.headers.get_all("Set-Cookie").each { |text| @jar.parse(text, source) }
         end
 
-        # As in libcurl, a file that cannot be written makes no error.
+        # As in libcurl, a file that cannot be written raises no error; a warning is printed.
         # @return [nil]
         def save
           return if @path.nil? || @path.empty?
@@ -74,7 +74,7 @@ module Trunkline
 
         private
 
-        # A missing file is an empty jar.
+        # A missing file adds no cookies.
         def read(path)
           @jar.load(path, format: :cookiestxt, session: true) if File.file?(path)
         end
@@ -98,7 +98,7 @@ module Trunkline
           Policy.add_fields(request, [["Cookie", sent.empty? ? nil : sent]], @builder)
         end
 
-        # Made of its parts, because URI's parser refuses some paths that servers accept.
+        # Builds the URI from its parts, because URI's parser refuses some paths that servers accept.
         def uri(url)
           host = Host.bracketed(url.host)
           (url.tls? ? URI::HTTPS : URI::HTTP).new(url.scheme, nil, host, url.port, nil, url.path, nil, nil, nil)

@@ -20,7 +20,7 @@ module Trunkline
         module_function
 
         # @param base [String]
-        # @param options [Hash] a request's
+        # @param options [Hash] a request's options
         # @return [String] base with params:
         def url(base, options)
           params = options[:params]
@@ -94,7 +94,7 @@ module Trunkline
           value.is_a?(File) || (defined?(Tempfile) && value.is_a?(Tempfile))
         end
 
-        # What Ethon writes for a file outside of a multipart body.
+        # The text that Ethon writes for a file outside of a multipart body.
         def file_info(file)
           name = File.basename(file.path)
           [name, Part.type_of(name), File.expand_path(file.path)].to_s

@@ -28,7 +28,7 @@ module Trunkline
         MOST_REDIRECTS = 1000
         # Values of proxyauth: that Basic satisfies.
         BASIC = %i[basic any auto].freeze
-        # Values of postredir:, and the statuses they stand for.
+        # Values of postredir:, each with the statuses of redirects that keep the method POST.
         POST_REDIRECTS = {
           get_all: [], post_301: [301], post_302: [302], post_303: [303], post_all: [301, 302, 303],
           false => [], 0 => []
@@ -46,12 +46,13 @@ module Trunkline
         attr_reader :client_options
         # @return [String]
         attr_reader :method
-        # @return [String, nil] what is sent in place of a method, for those that Typhoeus does not set this way itself
+        # @return [String, nil] customrequest:, which replaces the method where Typhoeus does not set customrequest:
+        #   itself
         attr_reader :custom_method
         # @return [Integer, nil]
         attr_reader :port
 
-        # @return [Integer, nil] of the largest body
+        # @return [Integer, nil] the largest body that is accepted
         attr_reader :maximum_bytes
 
         # @param given [Hash]
@@ -75,8 +76,8 @@ module Trunkline
         def chunked? = @chunked ? true : false
         def unrestricted_auth? = @unrestricted_auth ? true : false
 
-        # A field of the caller's own goes to every URL, as libcurl's does.
-        # @return [Boolean] whether redirects say where they came from
+        # As in libcurl, a Referer field of the caller is sent to every URL.
+        # @return [Boolean] whether requests that follow a redirect get a Referer field
         def refers? = @refers && !own_referer?
         def path_as_is? = @path_as_is ? true : false
 
@@ -198,7 +199,7 @@ module Trunkline
           @fields << [field, Time.at(Integer(@given.fetch(:timevalue, 0))).httpdate]
         end
 
-        # option_timecondition reads it.
+        # Read by option_timecondition.
         def option_timevalue(_value); end
 
         # ---- redirects, failures ----
@@ -218,7 +219,7 @@ module Trunkline
           end
         end
 
-        # Not an option of libcurl, which sends a body from https to http without it.
+        # Trunkline's own option: libcurl always sends the body of a redirect from https to http.
         def option_redirect_body_to_http(value)
           @client_options[:redirect_body_to_http] = on?(value)
         end
@@ -273,7 +274,7 @@ module Trunkline
           @seconds[kind] = value.to_f / unit if value.positive?
         end
 
-        # The limit of a wait for the next byte, whatever low_speed_limit: says.
+        # Limits each wait for the next byte; low_speed_limit: is ignored.
         def option_low_speed_time(value)
           @stall = Float(value) if value && value != 0
         end
@@ -286,7 +287,7 @@ module Trunkline
         end
         alias option_maxfilesize_large option_maxfilesize
 
-        # read_header reads it with the header field Expect.
+        # Read by read_header, for the header field Expect.
         def option_expect_100_timeout_ms(_value); end
 
         # ---- addresses, proxies, protocols ----
@@ -348,7 +349,7 @@ module Trunkline
           "#{Percent.component(user)}:#{Percent.component(password || @given[:proxypassword] || "")}@"
         end
 
-        # option_proxy reads them.
+        # Read by option_proxy.
         %i[proxyport proxytype proxyuserpwd proxyusername proxypassword].each do |name|
           define_method(:"option_#{name}") { |_value| nil }
         end
@@ -387,7 +388,7 @@ module Trunkline
         end
         alias option_fresh_connect option_forbid_reuse
 
-        # When it is off, the body is not decoded.
+        # When the option is off, the body is not decoded.
         def option_http_content_decoding(value)
           @raw = !on?(value) unless value.nil?
         end
@@ -400,7 +401,7 @@ module Trunkline
           @client_options[:tcp_keepalive] = probes.empty? || probes
         end
 
-        # option_tcp_keepalive reads them.
+        # Read by option_tcp_keepalive.
         def option_tcp_keepidle(_value); end
         def option_tcp_keepintvl(_value); end
 

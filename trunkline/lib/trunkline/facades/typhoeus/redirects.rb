@@ -8,7 +8,7 @@ module Trunkline
     module Typhoeus
       # libcurl's options for redirects.
       module Redirects
-        # Keeps the method POST (postredir:), and says where a redirect came from (autoreferer:).
+        # Keeps the method POST (postredir:), and sends the redirecting URL as Referer (autoreferer:).
         class Follower < Policy::Redirect
           # @param statuses [Array<Integer>] statuses of the redirects that keep POST
           # @param referring [Boolean]
@@ -24,7 +24,7 @@ module Trunkline
 
           private
 
-          # libcurl's URL, without user, password and fragment.
+          # As in libcurl, the URL in Referer has no user, password and fragment.
           def next_fields(request, *)
             return super unless @referring
 

@@ -8,7 +8,7 @@ require_relative "encoding"
 module Trunkline
   module Facades
     module Typhoeus
-      # Makes what is sent for a Typhoeus::Request.
+      # Builds the Trunkline::Request for a Typhoeus::Request.
       class RequestAdapter
         include Redacted
 
@@ -17,13 +17,13 @@ module Trunkline
         # libcurl sets no Content-Type for uploads.
         WITHOUT_TYPE = %w[PUT].freeze
         CUSTOMIZABLE = %w[GET HEAD POST PUT].freeze
-        # They have no body and no Content-Length when there is none to send.
+        # Methods that are sent without Content-Length when there is no body.
         BODILESS = %w[GET HEAD].freeze
         private_constant :SCHEME, :FORM, :WITHOUT_TYPE, :CUSTOMIZABLE, :BODILESS
 
         # @param options [Options]
         # @param builder [RequestBuilder]
-        # @param multipart_builder [RequestBuilder] the same without a Content-Type
+        # @param multipart_builder [RequestBuilder] like builder, but without a Content-Type
         def initialize(options, builder, multipart_builder)
           @options = options
           @builder = builder
@@ -33,7 +33,7 @@ module Trunkline
         end
 
         # @param request [Typhoeus::Request]
-        # @param streaming [Boolean] whether the body of the response is taken in pieces
+        # @param streaming [Boolean] whether the body of the response is read in chunks
         # @return [Trunkline::Request]
         # @raise [InvalidRequest]
         def build(request, streaming)
@@ -53,7 +53,7 @@ module Trunkline
 
         private
 
-        # Typhoeus sets customrequest itself for every method but these, and for GET with a body.
+        # Typhoeus sets customrequest itself for every method that is not CUSTOMIZABLE, and for GET with a body.
         def method(content)
           custom = @options.custom_method
           return @options.method if custom.nil? || (@options.method == "GET" && content)
@@ -66,7 +66,7 @@ module Trunkline
           text.match?(SCHEME) || text.empty? ? text : "#{@options.scheme}://#{text}"
         end
 
-        # Schemes that only libcurl supports are refused here; the builder refuses what is no URL.
+        # Schemes that only libcurl supports are refused here; the builder refuses text that is not a URL.
         def location(text)
           scheme = text[SCHEME, 1]&.downcase
           raise ::Typhoeus::Errors::UnsupportedOption.new(:url, "#{scheme}://", "http and https") if foreign?(scheme)

@@ -33,7 +33,7 @@ module Trunkline
         class << self
           # @return [Connections] of all requests
           attr_reader :connections
-          # @return [Hash{Symbol => Object}] policies of all requests, checked
+          # @return [Hash{Symbol => Object}] checked policies of all requests
           attr_reader :policies
 
           # @return [void]
@@ -43,8 +43,8 @@ module Trunkline
             @limited = {}
           end
 
-          # @param options [Hash] of a request
-          # @param connections [Integer] the most connections to a host
+          # @param options [Hash] a request's options
+          # @param connections [Integer] the maximum number of connections to a host
           # @return [RequestConfig]
           # @raise [Typhoeus::Errors::InvalidOption, ArgumentError]
           def of(options, connections = Connections::NO_LIMIT)
@@ -71,7 +71,7 @@ module Trunkline
         attr_reader :redirect
         # @return [RequestBuilder]
         attr_reader :builder
-        # @return [CallPolicy, nil] of each exchange: what Typhoeus::Config.policies says
+        # @return [CallPolicy, nil] applies Typhoeus::Config.policies to each exchange
         attr_reader :policy
 
         def initialize(options, connections = Connections::NO_LIMIT)
@@ -92,37 +92,37 @@ module Trunkline
         def fails_on_error? = @options.fails_on_error?
         def verbose? = @options.verbose?
 
-        # @return [Integer, nil] of the largest body
+        # @return [Integer, nil] the largest body that is accepted
         def maximum_bytes = @options.maximum_bytes
 
         # @return [Hash, nil] the options of Cookies
         def cookies = @options.cookies
 
-        # @param policies [Array<#call>] around each exchange
+        # @param policies [Array<#call>] called around each exchange
         # @param deprecations [Deprecations, nil]
-        # @param probes [Array<Object>] that watch each exchange
-        # @return [CallPolicy] that gives a proxy's 407 to the caller
+        # @param probes [Array<Object>] observers of each exchange
+        # @return [CallPolicy] returns a proxy's 407 as an ordinary response
         def policy_of(policies, deprecations = nil, probes = [].freeze)
           CallPolicy.new(@builder, chain: Policy::Chain.new(policies), total: @total, deprecations: deprecations,
                                    proxy_answers: true, probes: probes)
         end
 
         # @param request [Typhoeus::Request]
-        # @param streaming [Boolean] whether the body of the response is taken in pieces
+        # @param streaming [Boolean] whether the body of the response is read in chunks
         # @return [Trunkline::Request]
         # @raise [InvalidRequest]
         def build(request, streaming)
           @request_adapter.build(request, streaming)
         end
 
-        # @return [Float, nil] when the call must end, with its redirects and challenges; monotonic seconds
+        # @return [Float, nil] monotonic seconds by which the call must end, including redirects and challenges
         def deadline
           Process.clock_gettime(Process::CLOCK_MONOTONIC) + @total if @total && (@redirect || @challenged)
         end
 
         # @param request [Typhoeus::Request]
-        # @param http_request [Trunkline::Request] what is sent for it
-        # @return [Policy::Auth, nil] answers the challenges of its server
+        # @param http_request [Trunkline::Request] the request that is sent for it
+        # @return [Policy::Auth, nil] answers challenges of the request's server
         def auth(request, http_request)
           return unless @challenged
 

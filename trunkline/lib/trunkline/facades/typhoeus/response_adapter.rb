@@ -6,8 +6,8 @@ require_relative "../../engine"
 module Trunkline
   module Facades
     module Typhoeus
-      # Presents the result of a request, a response or an error, as libcurl's facts. Typhoeus::Response reads each fact
-      # here when the caller asks for it.
+      # Converts the result of a request, a response or an error, to the values that libcurl reports about a transfer.
+      # Typhoeus::Response reads each value here when the caller calls the method of that name.
       class ResponseAdapter
         include Redacted
 
@@ -75,7 +75,7 @@ module Trunkline
           (@response&.request || @transfer.http_request)&.url || @transfer.url
         end
 
-        # Without the challenges that were answered.
+        # Answered challenges do not count.
         def redirect_count
           redirections.count { |response| response.status != 401 }
         end
@@ -117,7 +117,7 @@ module Trunkline
         def appconnect_time = timings&.tls ? until_after(:queue, :resolve, :connect, :tls) : 0.0
         def pretransfer_time = until_after(:queue, :resolve, :connect, :tls)
 
-        # A response may begin before the whole request is written.
+        # A response may begin before the whole request is written, so the sum can exceed the total.
         def starttransfer_time
           [until_after(:queue, :resolve, :connect, :tls, :write, :first_byte), total_time].min
         end
@@ -171,7 +171,8 @@ module Trunkline
           seconds.positive? ? (bytes / seconds).round.to_f : 0.0
         end
 
-        # In libcurl's form: trailers after the empty line, and a space in place of HTTP/2's missing reason.
+        # Formats the head as libcurl does: trailers after the empty line, and a space in place of HTTP/2's missing
+        # reason.
         def head(response)
           line = "HTTP/#{response.http_version} #{response.status} #{response.reason}"
           line = line.rstrip unless response.http_version == "2"

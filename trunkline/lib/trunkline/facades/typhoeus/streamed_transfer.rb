@@ -38,7 +38,7 @@ module Trunkline
           report_head unless @held
         end
 
-        # A redirect or a challenge may lead to another request. It is reported only when it turns out to be final.
+        # A redirect or a challenge may lead to another request. It is reported to the callbacks only if it is final.
         def provisional?(response)
           (@config.redirect && Policy::Redirect.redirect?(response)) || (@followed && response.status == 401)
         end
@@ -74,7 +74,7 @@ module Trunkline
           @request.on_progress_blocks&.each { |block| block.call(total, @received, up, up) }
         end
 
-        # The engine's own limit would end the request without its status, which libcurl tells.
+        # The engine's own limit would end the request without a status, which libcurl reports.
         def refuse_larger(bytes)
           maximum = @config.maximum_bytes
           return if maximum.nil? || bytes <= maximum || finished?

@@ -11,45 +11,44 @@ require_relative "response_adapter"
 module Trunkline
   module Facades
     module Typhoeus
-      # One request from its options to its response, with redirects and challenges. The caller (Runner or a Hydra)
-      # sends #http_request and passes each result to #receive, which returns the next request to send, until there is
-      # none.
+      # Processes one request from its options to its response, with redirects and challenges. The caller (Runner or a
+      # Hydra) sends #http_request and passes each result to #receive, which returns the next request to send, until
+      # there is none.
       class Transfer
         include Redacted
 
         SIZE_LIMITS = %i[maxfilesize maxfilesize_large].freeze
         private_constant :SIZE_LIMITS
 
-        # @return [Trunkline::Request, nil] what is to be sent; nil when the URL is bad
+        # @return [Trunkline::Request, nil] the request to send; nil when the URL is invalid
         attr_reader :http_request
         # @return [Float, nil] monotonic seconds
         attr_reader :deadline
         # @return [Typhoeus::Request]
         attr_reader :request
-        # In a Hydra.
-        # @return [Scheduler::PendingRequest, nil]
+        # @return [Scheduler::PendingRequest, nil] set by a Hydra
         attr_accessor :pending
 
         class << self
           # @param request [Typhoeus::Request]
-          # @param connections [Integer] the most connections to a host
+          # @param connections [Integer] the maximum number of connections to a host
           # @return [Transfer]
-          # @raise [Typhoeus::Errors::InvalidOption, ArgumentError] for a request that cannot be sent; a bad URL raises
-          #   nothing (see #invalid?)
+          # @raise [Typhoeus::Errors::InvalidOption, ArgumentError] for a request that cannot be sent; an invalid URL
+          #   raises nothing (see #invalid?)
           def of(request, connections = Connections::NO_LIMIT)
             (streamed?(request) ? StreamedTransfer : self).new(request, connections)
           end
 
           private
 
-          # Whether a callback must be called before the end.
+          # Whether a callback or the size limit needs the body while it arrives.
           def streamed?(request)
             limited?(request.options) || request.streaming? ||
               any?(request.on_headers_blocks) || any?(request.on_progress_blocks) ||
               any?(::Typhoeus.on_headers_blocks) || any?(::Typhoeus.on_progress_blocks)
           end
 
-          # The status is told of a body that is too large, too.
+          # The size is checked while the body arrives, so that a body that is too large is reported with its status.
           def limited?(options)
             SIZE_LIMITS.any? { |name| options[name] || options[name.name] }
           end
@@ -74,10 +73,10 @@ module Trunkline
           @invalid = error
         end
 
-        # @return [CallPolicy, nil] of each exchange
+        # @return [CallPolicy, nil] applied to each exchange
         def policy = @config.policy || (@plain ||= @config.policy_of([]) if @surroundings)
 
-        # @return [Surroundings, nil] of the thread that asked
+        # @return [Surroundings, nil] of the calling thread
         attr_reader :surroundings
 
         # @return [Boolean]
@@ -86,10 +85,10 @@ module Trunkline
         # @return [Boolean] whether the request has its response
         def finished? = @finished ? true : false
 
-        # @return [Boolean] whether the URL is bad
+        # @return [Boolean] whether the URL is invalid
         def invalid? = !@invalid.nil?
 
-        # Finishes a request with a bad URL.
+        # Finishes a request that has an invalid URL.
         def finish_invalid
           finish(ResponseAdapter.new(self, nil, :url_malformat, @invalid))
         end
@@ -124,7 +123,7 @@ module Trunkline
 
         private
 
-        # Around each exchange: cookies, within the answers to challenges.
+        # Wraps each exchange in the handling of challenges, and inside that in the handling of cookies.
         def apply_policies
           auth = @config.auth(@request, @http_request)
           @cookies = Cookies.new(@config.cookies, @config.builder) if @config.cookies
@@ -136,7 +135,7 @@ module Trunkline
           @http_request = request
         end
 
-        # @return [Trunkline::Request, StandardError] the first to send
+        # @return [Trunkline::Request, StandardError] the first request to send
         def begin_flow(*policies)
           policy = @config.policy_of([@config.redirect, *policies].compact)
           @followed = Scheduler::Flow.new(policy, @http_request, Engine.now)
@@ -144,7 +143,7 @@ module Trunkline
         end
 
         def follow(result)
-          begin_flow unless @followed # which sends what was sent
+          begin_flow unless @followed # its first request is the one already sent
           following = @followed.after(result)
           @followed_responses = [*@followed_responses, result] if following.is_a?(Trunkline::Request)
           following
@@ -157,7 +156,7 @@ module Trunkline
           finish(ResponseAdapter.new(self, response, :http_returned_error, nil, String.new))
         end
 
-        # Exceptions of the caller's body source are raised to the caller. An error of a policy has the last response.
+        # Exceptions of the caller's body source are raised to the caller. An AnswerError carries the last response.
         def finish_failed(error)
           raise error unless error.is_a?(Error) || error.is_a?(InvalidRequest)
 
@@ -173,13 +172,13 @@ module Trunkline
           @request.finish(::Typhoeus::Response.of(adapter))
         end
 
-        # A response whose body was truncated has set cookies, too.
+        # Cookies of a response with a truncated body are stored, too.
         def keep_cookies
           @cookies.store(@response) if @response
           @cookies.save
         end
 
-        # Writes what libcurl writes for verbose:, without credentials and bodies.
+        # Writes the lines that libcurl writes for verbose:, without credentials and bodies.
         def log(adapter)
           lines = []
           if @http_request
@@ -190,7 +189,7 @@ module Trunkline
           $stderr.puts(lines, "* #{adapter.return_code}#{": #{adapter.error.message}" if adapter.error}")
         end
 
-        # A status line has no colon before its first blank.
+        # A status line has no colon before its first space, so no field name is found in it.
         def redacted_line(line)
           name = line[/\A[^: ]+(?=:)/]
           name && Headers.hidden?(name) ? "#{name}: #{Redacted::HIDDEN}" : line

@@ -23,7 +23,7 @@ module WebMock
           ::Trunkline::Interception.remove(self)
         end
 
-        # WebMock's own adapter for Net::HTTP sees what comes from there.
+        # Returns true for Net::HTTP, because WebMock's own adapter sees its requests.
         # @api private
         def hooks?(library) = library == :net_http
 

@@ -33,7 +33,7 @@ module Typhoeus
       # @return [Response, nil]
       def get(request)
         stored = @redis.get(request.cache_key)
-        # Written by #set: a Redis that others can write to must not be used as a cache.
+        # The value was written by #set: a Redis that others can write to must not be used as a cache.
         stored && Marshal.load(stored) # rubocop:disable Security/MarshalLoad
       end
 

@@ -3,7 +3,7 @@
 module Typhoeus
   # Defined in full in request.rb.
   class Request
-    # Callbacks of a request. Those of Typhoeus are called before those of the request.
+    # Callbacks of a request. Callbacks that are set on Typhoeus are called before those of the request.
     module Callbacks
       # A method for each kind of callback, on Typhoeus (for every request) and on each request. It adds its block, if
       # there is one, and returns the Array of all blocks, which may be changed.
@@ -23,7 +23,7 @@ module Typhoeus
       end
 
       # @api private
-      # @return [Array<Object>] what they returned
+      # @return [Array<Object>] the return values of the callbacks
       def execute_headers_callbacks(response)
         (Typhoeus.on_headers + on_headers).map { |block| block.call(response) }
       end
@@ -44,7 +44,7 @@ module Typhoeus
 
       def call_blocks(*lists)
         lists.each do |list|
-          # A copy: blocks that a callback adds are not called for this response.
+          # Iterates over a copy: blocks that a callback adds are not called for this response.
           list&.dup&.each { |block| response.handled_response = block.call(response) } unless list.nil? || list.empty?
         end
         nil

@@ -8,7 +8,7 @@ module Typhoeus
     include ::Trunkline::Redacted
 
     class << self
-      # @return [Array<Expectation>] of which the first that matches a request is used
+      # @return [Array<Expectation>] all stubs; the first one that matches a request is used
       def all
         @all ||= []
       end
@@ -34,9 +34,9 @@ module Typhoeus
     attr_reader :base_url
     # @return [Hash]
     attr_reader :options
-    # @return [Object, nil] the library that made it
+    # @return [Object, nil] the library that made the stub
     attr_reader :from
-    # @return [Integer] how many responses it has returned
+    # @return [Integer] how many responses the stub has returned
     attr_reader :response_counter
 
     # @api private
@@ -47,7 +47,7 @@ module Typhoeus
       @from = nil
     end
 
-    # Marks it as made by another library.
+    # Marks the stub as made by another library.
     # @return [self]
     def stubbed_from(value)
       @from = value
@@ -82,7 +82,7 @@ module Typhoeus
       refuse("expected a Typhoeus::Response, got #{response.class}") unless response.is_a?(Response)
 
       @response_counter += 1
-      # A block may return the response of a real request, which is no mock.
+      # A block may return the response of a real request, which is not marked as a mock.
       response.mock = @from || true unless response.request
       response
     end

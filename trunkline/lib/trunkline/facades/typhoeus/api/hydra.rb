@@ -31,10 +31,11 @@ module Typhoeus
     attr_reader :queued_requests
     # @return [Hash{Request => Response}] responses of this run, when Config.memoize is on
     attr_reader :memory
-    # @return [Hash{Request => Array<Request>}] memoizable requests in flight, and those that wait for the same response
+    # @return [Hash{Request => Array<Request>}] memoizable requests in flight, each with the requests that wait for its
+    #   response
     attr_reader :pending
 
-    # @param options [Hash] max_concurrency: (200); max_total_connections:, another limit of the same;
+    # @param options [Hash] max_concurrency: (200) and max_total_connections:, of which the lower one counts;
     #   max_host_connections:
     # @raise [Errors::InvalidOption] for an option that only libcurl supports
     def initialize(options = {})
@@ -49,7 +50,7 @@ module Typhoeus
       @pending = {}
     end
 
-    # @raise [ArgumentError] unless it is above 0
+    # @raise [ArgumentError] unless value is above 0
     def max_concurrency=(value)
       number = Integer(value)
       raise ArgumentError, "max_concurrency must be greater than zero" unless number.positive?
@@ -63,14 +64,14 @@ module Typhoeus
       @queued_requests << request
     end
 
-    # Queues it before all other requests.
+    # Queues a request before all others.
     # @return [Array<Request>]
     def queue_front(request)
       request.hydra = self
       @queued_requests.unshift(request)
     end
 
-    # Empties the queue. Requests in flight go on.
+    # Empties the queue. Requests in flight continue.
     # @return [Array]
     def abort
       @queued_requests.clear
@@ -116,7 +117,7 @@ module Typhoeus
       dequeue_many
       until scheduler.idle?
         scheduler.run_once { |pending, result| receive(pending, result) }
-        # Behind all callbacks of this round, which take no time from a request that starts here.
+        # After all callbacks of this round, so that they do not use up the time limit of a request that starts here.
         dequeue_many
       end
     ensure
@@ -174,11 +175,11 @@ module Typhoeus
     end
 
     def complete(transfer)
-      scheduler.cancel(transfer.pending) if transfer.pending&.in_flight? # a callback has aborted it
+      scheduler.cancel(transfer.pending) if transfer.pending&.in_flight? # a callback has aborted the transfer
       finish_followers(transfer.request) unless @pending.empty?
     end
 
-    # A forked child has its own.
+    # A forked child makes its own scheduler.
     def scheduler
       return @scheduler if @scheduler && @process == Process.pid
 
@@ -197,7 +198,7 @@ module Typhoeus
 
     # ---- memory ----
 
-    # Of equal requests the first is sent; the others get copies of its response.
+    # The first of several equal requests is sent; the others get copies of its response.
     def add_memoizable(request)
       if (response = @memory[request])
         copy(request, response)
@@ -210,7 +211,7 @@ module Typhoeus
       end
     end
 
-    # Found by identity: a callback may have changed the leader's options, and with them its hash.
+    # Compares by identity: a callback may have changed the leader's options, and with them its hash.
     def finish_followers(leader)
       waiting = @pending.find { |request, _| request.equal?(leader) }&.last or return
 

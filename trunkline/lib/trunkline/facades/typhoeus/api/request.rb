@@ -21,7 +21,7 @@ module Typhoeus
     include Callbacks
 
     REDIRECTS = 50
-    # Not written by Marshal.
+    # Instance variables that Marshal does not write.
     UNMARSHALLED = %i[@on_complete @on_success @on_failure @on_progress @on_headers @on_body @before @hydra
                       @response].freeze
     # Names of options and parameters that contain credentials.
@@ -133,7 +133,7 @@ module Typhoeus
 
     # Sets the response and calls the callbacks.
     #
-    # @param bypass [Boolean, nil] neither cached nor memoized
+    # @param bypass [Boolean, nil] true if the response must be neither cached nor memoized
     # @return [Response]
     def finish(response, bypass = nil)
       bypass ? @response = response : self.response = response
@@ -155,13 +155,13 @@ module Typhoeus
 
     # @param value [Response]
     def response=(value)
-      # Copies: callbacks may change the response.
+      # Copies are stored, because callbacks may change the response.
       cache.set(self, value.dup) if cache && to_cache?(value)
       hydra.memory[self] = value.dup if hydra && memoizable?
       @response = value
     end
 
-    # @return [String] with the params
+    # @return [String] base_url with the params
     def url
       ::Trunkline::Facades::Typhoeus::Encoding.url(base_url.to_s, options)
     end
@@ -179,7 +179,7 @@ module Typhoeus
       ::Trunkline::Facades::Typhoeus::Encoding.form(options[:body], options)
     end
 
-    # Whether class, URL and options are equal; names of headers are compared with case.
+    # Whether class, URL and options are equal; the case of header names matters.
     def eql?(other)
       self.class == other.class && base_url.to_s == other.base_url.to_s &&
         normalized_options == other.normalized_options
@@ -189,7 +189,7 @@ module Typhoeus
       Zlib.crc32(cache_key)
     end
 
-    # @return [String] the same for equal URL and options in any order, without cache: and cache_ttl:
+    # @return [String] equal for equal URLs and options in any order; cache: and cache_ttl: do not count
     def cache_key
       Digest::SHA1.hexdigest("#{self.class.name}#{base_url}#{canonical(normalized_options.except(:cache, :cache_ttl))}")
     end

@@ -141,7 +141,7 @@ module Typhoeus
       return_code == :operation_timedout
     end
 
-    # @return [Boolean, Object] whether it came from a stub; the stub's library, if it named itself
+    # @return [Boolean, Object] whether the response came from a stub; the stub's library, if Expectation#from is set
     def mock
       defined?(@mock) ? @mock : @options && @options[:mock]
     end
@@ -207,7 +207,7 @@ module Typhoeus
       return_code == :ok || !!mock?
     end
 
-    # Trailers make a block without a status line.
+    # Skips trailers, which are a block without a status line.
     def heads
       response_headers.to_s.split("\r\n\r\n").grep(%r{\AHTTP/})
     end

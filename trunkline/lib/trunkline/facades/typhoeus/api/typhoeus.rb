@@ -4,7 +4,7 @@ require_relative "config"
 require_relative "expectation"
 require_relative "request"
 
-# Requests one at a time, or many concurrently in a Hydra. See trunkline/typhoeus.
+# Runs requests one at a time, or many concurrently in a Hydra. See trunkline/typhoeus.
 module Typhoeus
   # The version of Typhoeus with this API; libraries read it.
   VERSION = "1.7.1"
@@ -45,7 +45,7 @@ module Typhoeus
     # or false the request is not sent.
     #
     # @yield [request]
-    # @return [Array<Proc>] all of them
+    # @return [Array<Proc>] all blocks
     def before(&block)
       @before ||= []
       @before << block if block
@@ -59,7 +59,7 @@ module Typhoeus
       thread.thread_variable_set(:typhoeus_connected, depth + 1)
       yield if block_given?
     ensure
-      # Read again: fibers of one thread may leave in another order than they entered.
+      # The depth is read again: fibers of one thread may leave the block in another order than they entered it.
       now = thread.thread_variable_get(:typhoeus_connected).to_i - 1
       thread.thread_variable_set(:typhoeus_connected, now.positive? ? now : nil)
     end

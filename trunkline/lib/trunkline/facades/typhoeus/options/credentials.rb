@@ -33,7 +33,7 @@ module Trunkline
             @login = [user.to_s, password.to_s]
           end
 
-          # login_of_two reads them.
+          # Read by login_of_two.
           def option_username(_value); end
           def option_password(_value); end
 
@@ -54,7 +54,7 @@ module Trunkline
             @netrc = value.nil? ? nil : NETRC.fetch(value) { refuse(:netrc, value, NETRC.keys.grep(Symbol).join(", ")) }
           end
 
-          # complete_netrc reads it.
+          # Read by complete_netrc.
           def option_netrc_file(_value); end
 
           %i[cookiefile cookiejar cookielist cookiesession].each do |name|
@@ -63,7 +63,7 @@ module Trunkline
             end
           end
 
-          # Basic alone is sent without a challenge.
+          # Credentials are sent without a challenge only if Basic is the only allowed scheme.
           def complete_credentials
             @schemes ||= [:basic]
             @login ||= login_of_two

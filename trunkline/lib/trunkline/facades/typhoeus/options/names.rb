@@ -3,11 +3,11 @@
 module Trunkline
   module Facades
     module Typhoeus
-      # Reopened: see options.rb.
+      # Defined in full in options.rb.
       class Options
-        # Every name of Ethon's easy options, except those that Options has a method for.
+        # The names of Ethon's easy options, except those for which Options has a method.
         module Names
-          # libcurl's second names for an option.
+          # Second names that libcurl has for some options.
           ALIASES = {
             encoding: :accept_encoding, unix_socket: :unix_socket_path, sslcertpasswd: :keypasswd,
             sslkeypasswd: :keypasswd, post301: :postredir, pinned_public_key: :pinnedpublickey, rtspheader: :httpheader,

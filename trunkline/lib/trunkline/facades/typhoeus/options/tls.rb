@@ -29,7 +29,7 @@ module Trunkline
             define_method(:"option_#{name}") { |value| @client_options[option] = value if value }
           end
 
-          # PEM text instead of a file.
+          # Options that take PEM text instead of a file.
           { cainfo_blob: :ca_file, sslcert_blob: :client_cert, sslkey_blob: :client_key }.each do |name, option|
             define_method(:"option_#{name}") { |value| @client_options[option] = PemFile.path(value.to_s) if value }
           end

@@ -1,3 +1,3 @@
 # frozen_string_literal: true
 
-# What `require "typhoeus"` finds on JRuby, whose require does not look for a name in $LOADED_FEATURES.
+# `require "typhoeus"` loads this file on JRuby, whose require does not look for a name in $LOADED_FEATURES.

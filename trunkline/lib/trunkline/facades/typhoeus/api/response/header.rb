@@ -37,7 +37,7 @@ module Typhoeus
       end
       alias to_s inspect
 
-      # For pp, which would print the Hash.
+      # Prevents pp from printing the Hash, which contains credentials.
       def pretty_print(printer)
         printer.text(inspect)
       end
