@@ -3,9 +3,9 @@
 require_relative "lab/version"
 
 module Trunkline
-  # Experiments with HTTP from Ruby, on this machine. `trunkline-lab --help` lists them; docs are in the README.
+  # Experiments with HTTP from Ruby on this machine. `trunkline-lab --help` lists them; the README documents them.
   module Lab
-    # Ends the program with one sentence for the user and an exit status.
+    # Ends the program with a one-sentence message for the user and an exit status.
     class Stop < StandardError
       # @return [Integer]
       attr_reader :status
@@ -16,12 +16,12 @@ module Trunkline
       end
     end
 
-    # Exit codes, for scripts.
+    # Exit statuses.
     DONE = 0
-    FAILED = 1   # a server refused or erred, a part is missing
-    USAGE = 2    # the command line cannot be understood, or asks for more than is polite
-    NOISY = 3    # measured, but the machine was too noisy to call it a result
-    CROSSED = 4  # beyond what --fail-if allows
+    FAILED = 1   # a server refused or failed, or a required part is missing
+    USAGE = 2    # the command line is invalid, or asks for more load than is allowed without --i-own-this-server
+    NOISY = 3    # measured, but the machine was too noisy for a valid result
+    CROSSED = 4  # a limit of --fail-if was exceeded
     STOPPED = 130 # Ctrl-C
   end
 end

@@ -5,19 +5,19 @@ require_relative "peer_process"
 
 module Trunkline
   module Lab
-    # Rack applications to be compared, each under a Puma of its own and called by a client of its own; all are stopped
-    # whatever happens. One that cannot be started is named with the reason.
+    # Rack applications to compare. Each runs under a separate Puma and is called by a separate client process. All are
+    # stopped in any case. An application that cannot be started is reported with the reason.
     class Applications
       GEMS = { "puma" => ">= 6.0", "rack" => ">= 2.2" }.freeze
       SECONDS_TO_ANSWER = 60
 
-      # An application that answers, and the client that calls it.
+      # A running application, and the client process that calls it.
       Member = Struct.new(:origin, :process) do
         def ask(...) = process.ask(...)
         def stop = [process, origin].compact.each(&:stop)
       end
 
-      # @param missing [Hash] label => reason, added to
+      # @param missing [Hash] label => reason; receives the applications that cannot be measured
       # @yield [applications]
       def self.open(missing:, screen:)
         applications = new(missing, screen)
@@ -35,11 +35,11 @@ module Trunkline
         @members = {}
       end
 
-      # It is not waited for: all load side by side.
-      # @param gems [Hash] those that it needs
-      # @param folder [String] the name that they are kept under
-      # @param ours [Array<String>] gems of this process that it needs, where they are loaded from
-      # @param options [Hash] those of Origins::Puma
+      # Starts an application without waiting for it, so that all applications load in parallel.
+      # @param gems [Hash] gems that the application needs
+      # @param folder [String] name of the folder for these gems
+      # @param ours [Array<String>] gems of this process that the application needs, used from where they are loaded
+      # @param options [Hash] options of Origins::Puma
       def add(label, gems:, folder:, ours: [], **options)
         @screen.busy("starting #{label}")
         environment = Bundle.new(folder, GEMS.merge(gems)).environment
@@ -49,8 +49,9 @@ module Trunkline
         @missing[label] = error.message
       end
 
-      # Waits for all of them. (They are started by the main thread: what a thread starts is killed when that ends.)
-      # @yield [label, member] to be looked at; Stop says that it is not what it should be
+      # Waits for all applications. The main thread has started them, because a process is killed when the thread that
+      # started it ends.
+      # @yield [label, member] to check the application; raises Stop if it does not work as expected
       def ready(&block)
         each { |_, member| connect(member) }
         each(&block)

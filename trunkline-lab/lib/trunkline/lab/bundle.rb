@@ -7,10 +7,10 @@ require_relative "processes"
 
 module Trunkline
   module Lab
-    # The gems that a process of ours needs, in a Gemfile of its own so that no two peers' versions clash. Gems that are
-    # installed already are used; others are downloaded into the lab's own shelf, but only when that is allowed.
+    # The gems that a child process needs, in a separate Gemfile, so that the versions of two peers cannot conflict.
+    # Installed gems are used first. Others are downloaded into the lab's cache, but only if Bundle.download is set.
     class Bundle
-      # Why a peer's gems cannot be had.
+      # Raised when the gems of a peer cannot be installed.
       class Failed < StandardError; end
 
       INSTALL_SECONDS = 300
@@ -21,15 +21,15 @@ module Trunkline
         # Whether gems may be downloaded (--install).
         attr_accessor :download
 
-        # Whatever Bundler put into our own environment must not reach a child. Where gems lie (GEM_HOME, GEM_PATH) is
-        # the user's business unless Bundler has set it.
+        # @return [Hash] unsets the variables that Bundler has set in this process, so that a child does not inherit
+        #   them. GEM_HOME and GEM_PATH are kept unless this process runs under Bundler.
         def bare_environment
           names = ENV.keys.grep(OWN)
           names -= %w[GEM_HOME GEM_PATH] unless ENV.key?("BUNDLE_GEMFILE")
           names.to_h { |key| [key, nil] }
         end
 
-        # What a child needs on its load path to use the gems that are loaded here.
+        # Load paths that a child needs to use gems that are loaded in this process.
         def own_paths(*names)
           names.flat_map { |name| own_spec(name)&.full_require_paths || [] }
         end
@@ -42,14 +42,14 @@ module Trunkline
         end
       end
 
-      # @param name [String] of the folder it is kept in
+      # @param name [String] of the folder for these gems
       # @param gems [Hash{String => String}] name => requirement
       def initialize(name, gems)
         @gems = gems
         @folder = Cache.directory(RUBY, name) if gems.any?
       end
 
-      # @return [Hash] for the child
+      # @return [Hash] environment variables for the child
       # @raise [Failed]
       def environment
         return self.class.bare_environment if @gems.empty?
@@ -68,7 +68,7 @@ module Trunkline
         File.exist?(stamp) && %w[shelf system].any? { |place| File.read(stamp) == "#{place}\n#{content}" }
       end
 
-      # Bundler must not write to a shelf that another one writes to.
+      # Only one process at a time may install, because Bundler must not write to the same gem folder concurrently.
       def alone
         File.open(File.join(Cache.directory(RUBY), "lock"), "w") do |lock|
           lock.flock(File::LOCK_EX)
@@ -87,7 +87,7 @@ module Trunkline
         raise Failed, reason
       end
 
-      # Bundler must not find the lock of an earlier try, which names versions of another place.
+      # Deletes the lock file of an earlier attempt: it may name versions from the other gem folder.
       def try(place)
         lock = "#{gemfile}.lock"
         FileUtils.rm_f(lock)

@@ -4,7 +4,8 @@ require "fileutils"
 
 module Trunkline
   module Lab
-    # Where the lab keeps what it installed or compiled: outside any checkout, kept between runs.
+    # The directory for gems and programs that the lab has installed or compiled: outside of any checkout, kept between
+    # runs.
     module Cache
       ROOT = ENV.fetch("TRUNKLINE_LAB_CACHE") do
         File.join(ENV.fetch("XDG_CACHE_HOME") { File.join(Dir.home, ".cache") }, "trunkline-lab")

@@ -6,7 +6,7 @@ require_relative "target"
 
 module Trunkline
   module Lab
-    # The option of commands that make calls: of which kinds (Calls), each with a table of its own.
+    # The option that selects the kinds of calls (see Calls) for a command; each kind gets a separate table.
     module CallKinds
       TITLES = { "distinct" => "GETs of distinct URLs", "json" => "POSTs of JSON",
                  "repeated" => "the same call repeated" }.freeze
@@ -22,7 +22,7 @@ module Trunkline
         end
       end
 
-      # For commands that make one kind of calls.
+      # For commands that make a single kind of call.
       def kind_option(parser)
         parser.on("--calls KIND", Calls::KINDS.keys,
                   "#{Calls::KINDS.keys.join(", ")} (sweep --help explains them)") do |kind|
@@ -30,15 +30,16 @@ module Trunkline
         end
       end
 
-      # Those that were asked for; or the usual ones of a server of the lab's own, and of any other the call as it is.
+      # The requested kinds. The default is DEFAULT for a server of the lab, and the unchanged call for any other
+      # server.
       # @return [Array<String>]
       def kinds = @kinds ||= @target.built_in? && plain? ? DEFAULT : %w[repeated]
 
-      # Whether no other call than a GET was asked for.
+      # Whether the call is a GET without a body.
       def plain? = @call.nil? || (@call[:verb] == "GET" && @call[:body].nil?)
 
-      # Arguments of a task for calls of that kind.
-      # @param call [Hash] the call as it was asked for
+      # Arguments of a task for calls of this kind.
+      # @param call [Hash] the call that the user specified
       def told(kind, call)
         return { call: call, kind: kind } unless kind == "json"
 
@@ -46,19 +47,19 @@ module Trunkline
           kind: kind }
       end
 
-      # The one kind that was asked for, or the first of the usual ones.
+      # The requested kind, or the first of the defaults.
       def kind = kinds.first
 
-      # What is called, for titles: the kind is not known before the server is, unless it was asked for.
+      # The call, for titles. Without the option, the kind is not known before the server is started.
       def asked = @kinds ? "#{TITLES.fetch(kind)} to #{place}" : "#{@call[:verb]} #{place}"
 
-      # @return [Hash] a call of that kind, as it is sent; a URL is distinct without a number once
+      # @return [Hash] one call of that kind, as it is sent; a call for a distinct URL has no number here
       def first_call
         first = told(kind, call).fetch(:call)
         kind == "json" ? Calls.new(Peer::Call.of(**first), kind).next.to_h : first
       end
 
-      # What each client must answer the first call of each kind with.
+      # The checks of each client's first call of each kind.
       # @return [Array<Hash>] for Competitors.open
       def checks(call)
         kinds.map { |kind| told(kind, call).merge(digest: (@target.digest(kind) unless call[:verb] == "HEAD")) }

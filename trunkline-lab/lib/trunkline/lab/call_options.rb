@@ -5,7 +5,8 @@ require_relative "target"
 
 module Trunkline
   module Lab
-    # The options of commands that call a URL: what is sent, how long a call may take, and how many calls are polite.
+    # The options of commands that call a URL: the request, the timeout of a call, and the limits of load on other
+    # people's servers.
     module CallOptions
       VERBS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS].freeze
 
@@ -66,23 +67,23 @@ module Trunkline
         number.positive? ? number : raise(OptionParser::InvalidArgument, "#{number}: #{name} must be more than 0")
       end
 
-      # One call, before thousands are made.
+      # Makes one call before the measurement.
       # @param first [Hash] the call
       # @return [Trunkline::Response]
       # @raise [Stop]
       def probe(first) = @target.probe(first, timeout: @timeout, insecure: @insecure, http: @http)
 
-      # The user's header fields take precedence over those that the URL's user and password stand for.
+      # The user's header fields take precedence over the Authorization field made of the URL's user and password.
       def call
         given = @call[:headers]
         of_url = @target.headers.reject { |name, _| given.any? { |other, _| other.casecmp?(name) } }
         @call.merge(path: @target.path, headers: of_url.merge(given))
       end
 
-      # The URL, for people.
+      # The URL for output, without secrets.
       def place = Secrets.hide(@place)
 
-      # @raise [Stop] when a server that may not be the user's would be asked for too much
+      # @raise [Stop] when the load would exceed the limits for a server that may not be the user's
       def polite(in_flight: 0, requests: 0, rate: 0)
         return if @owner || !@target.foreign?
 

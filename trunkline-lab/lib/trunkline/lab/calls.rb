@@ -4,29 +4,29 @@ require "json"
 
 module Trunkline
   module Lab
-    # The calls that a client makes in one task, of one kind. It runs in the worker, where only the peer's gems are, so
-    # it needs no gem. Several threads may share it.
+    # Produces the calls of one kind that a client makes in one task. It runs in the worker, which has only the peer's
+    # gems, so it uses no gem. Several threads may share it.
     class Calls
-      # Kind => what it is, for people.
+      # Kind => description for the user.
       KINDS = {
         "distinct" => "distinct URLs, each with a number in its query that no call had before",
         "json" => "POSTs of JSON that is made for each call, and their answers parsed",
         "repeated" => "the same request again and again"
       }.freeze
-      FIRST = 1_000_000 # so that all URLs are of one length
+      FIRST = 1_000_000 # seven digits, so that all URLs have the same length
 
-      # Counted for the whole process, so that no URL comes twice.
+      # Counted per process, so that no URL is used twice.
       @number = FIRST
       @lock = Mutex.new
 
       class << self
-        # @return [Integer] one that was not given before
+        # @return [Integer] a number that was not returned before
         def number = @lock.synchronize { @number += 1 }
       end
 
-      # @param call [Peer::Call] what all have in common
+      # @param call [Peer::Call] the common part of all calls
       # @param kind [String] one of KINDS
-      # @param more [#call] whether there is another call
+      # @param more [#call] returns whether there is another call
       def initialize(call, kind, more = -> { true })
         raise ArgumentError, "no kind of calls #{kind.inspect}" unless KINDS.key?(kind)
 
@@ -36,7 +36,7 @@ module Trunkline
         @mark = call.path.include?("?") ? "&" : "?"
       end
 
-      # @return [Peer::Call, nil] nil: there are no more
+      # @return [Peer::Call, nil] nil when there are no more calls
       def next
         return unless @more.call
 
@@ -47,14 +47,14 @@ module Trunkline
         end
       end
 
-      # Takes an answer's body as the caller of such a call does.
+      # Reads the body of a response as the caller of such a call would.
       # @return [Integer] bytes
-      # @raise [JSON::ParserError] when the call was granted and its answer is no JSON
+      # @raise [JSON::ParserError] when a successful response is not valid JSON
       def read(status, body)
         JSON.parse(body) if @kind == "json" && status < 400
         body.bytesize
       rescue JSON::ParserError
-        raise JSON::ParserError, "an answer is no JSON" # its text is the server's
+        raise JSON::ParserError, "an answer is no JSON" # the parser's message would quote the server's text
       end
 
       private

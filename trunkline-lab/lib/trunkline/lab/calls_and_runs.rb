@@ -6,8 +6,8 @@ require_relative "repeats"
 
 module Trunkline
   module Lab
-    # The command line of experiments that make CALLS calls in each of RUNS runs, by every client unless --client says
-    # otherwise.
+    # Command-line handling for experiments that make CALLS calls in each of RUNS runs, with every client unless
+    # --client selects some.
     module CallsAndRuns
       include CallKinds
       include Repeats

@@ -4,7 +4,7 @@ require "openssl"
 
 module Trunkline
   module Lab
-    # A test authority and a certificate for 127.0.0.1 and localhost, made anew in the given folder.
+    # A test authority and a certificate for 127.0.0.1 and localhost, created in the given folder.
     class Certificates
       AUTHORITY_EXTENSIONS = { "basicConstraints" => "critical,CA:TRUE", "keyUsage" => "critical,keyCertSign",
                                "subjectKeyIdentifier" => "hash" }.freeze

@@ -24,7 +24,7 @@ module Trunkline
         err.puts "trunkline-lab: stopped"
         STOPPED
       rescue Errno::EPIPE
-        FAILED # the reader of our output has closed it
+        FAILED # the reader of the output has closed the pipe
       rescue SystemCallError => error
         err.puts "trunkline-lab: #{error.message}"
         FAILED

@@ -8,10 +8,10 @@ require_relative "result"
 
 module Trunkline
   module Lab
-    # One command of the lab: its options, its experiment, and the output of its result.
+    # Base class of the commands: options, experiment, and output of the result.
     #
-    # A command measures in #measure. In #conclude it makes tables, charts and sentences of the samples that there are,
-    # after Ctrl-C too.
+    # A subclass measures in #measure. #conclude turns the samples taken so far into tables, charts and sentences, also
+    # after Ctrl-C.
     class Command
       class << self
         def name = super.split("::").last.downcase
@@ -22,8 +22,8 @@ module Trunkline
 
       attr_reader :result
 
-      # @param out [IO] for what was found
-      # @param err [IO] for what it is busy with
+      # @param out [IO] for results
+      # @param err [IO] for progress
       def initialize(out: $stdout, err: $stderr)
         @out = out
         @err = err
@@ -56,13 +56,13 @@ module Trunkline
 
       private
 
-      # Set the defaults of options.
+      # Sets the defaults of options.
       def defaults = nil
 
-      # Declare options on the parser.
+      # Declares options on the parser.
       def options(_parser) = nil
 
-      # Check the arguments that are no options.
+      # Checks the arguments that are not options.
       # @raise [Stop]
       def arguments(rest)
         raise Stop.new("#{rest.first.inspect} is not understood", USAGE) if rest.any?
@@ -70,7 +70,8 @@ module Trunkline
 
       def title = self.class.summary
 
-      # The arguments, with the files to be written named without their folders: a result is given to others.
+      # The arguments, in which output files are reduced to their base names, because results are shared with other
+      # people.
       def called(argv)
         argv.map do |argument|
           file = @files.each_value.find { |written| argument.end_with?(written) }
@@ -78,7 +79,7 @@ module Trunkline
         end
       end
 
-      # Whether the result is about speed, so that noise spoils it.
+      # Whether the result is a measurement of time, which noise on the machine invalidates.
       def timed? = self.class.timed
 
       def finish
@@ -92,7 +93,7 @@ module Trunkline
         status
       end
 
-      # The files are written even when printing fails.
+      # The files are written even if printing fails.
       def publish
         @screen.show(@result)
       ensure
@@ -104,10 +105,10 @@ module Trunkline
 
       def reasons = @result.missing.map { |told| told.join(": ") }.join("; ")
 
-      # Sentences about rounds that were left out for want of time.
+      # Sentences about rounds that were skipped because the time ran out.
       def cuts = []
 
-      # The results for the files.
+      # The results to write to files.
       def results = [@result.to_h]
 
       def status
@@ -148,8 +149,8 @@ module Trunkline
         end
       end
 
-      # Programs in C beside the clients.
-      # @param programs [Array<Class>] of Limits
+      # Adds rows for programs in C, which show the limit of this machine.
+      # @param programs [Array<Class>] classes of Limits
       def limit_choice(parser, *programs)
         @limits = programs
         names = programs.map(&:label).join(" and ")
@@ -162,7 +163,7 @@ module Trunkline
         names(list, known_peers.map(&:id).sort, "client").map { |id| known_peers.find { |peer| peer.id == id } }
       end
 
-      # @return [Array<String>] each of the names in the list, once
+      # @return [Array<String>] the distinct names in the list
       # @raise [OptionParser::InvalidArgument]
       def names(list, known, what)
         names = list.split(",").uniq
@@ -172,10 +173,10 @@ module Trunkline
         raise OptionParser::InvalidArgument, "no #{what} #{unknown.first.inspect}; there are #{known.join(", ")}"
       end
 
-      # @return [Array<Class>] the clients that may be chosen
+      # @return [Array<Class>] the clients that --client can select
       def known_peers = Peer.all
 
-      # Our own client first.
+      # The selected clients, Trunkline first.
       def peers
         chosen = @peers || known_peers
         chosen.partition(&:ours?).flatten

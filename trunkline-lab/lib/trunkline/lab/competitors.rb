@@ -6,8 +6,8 @@ require_relative "peer_process"
 
 module Trunkline
   module Lab
-    # Clients ready to be measured, each in a process of its own. A client that cannot be installed, or that gives
-    # another answer than it should, is not measured but named with the reason.
+    # Clients to measure, each in a separate process. A client that cannot be installed, or that returns a wrong
+    # response, is not measured but reported with the reason.
     class Competitors
       # One client.
       Member = Struct.new(:peer, :process) do
@@ -20,10 +20,10 @@ module Trunkline
 
       attr_reader :members
 
-      # @param checks [Array<Hash>] call:, kind: (one of Calls::KINDS), and digest: of the body that each must give, or
-      #   nil
-      # @param limits [Array<Class>] programs in C to be measured as well
-      # @param options [Hash] those of Peer.new
+      # @param checks [Array<Hash>] call:, kind: (one of Calls::KINDS), and digest: of the body that each client must
+      #   return, or nil
+      # @param limits [Array<Class>] programs in C to measure as well
+      # @param options [Hash] options of Peer.new
       # @yield [competitors]
       # @raise [Stop] when there is no client to measure
       def self.open(peers, missing:, clients:, screen:, checks: [], limits: [], **options)
@@ -39,15 +39,15 @@ module Trunkline
         competitors&.close
       end
 
-      # @param missing [Hash] label => reason, added to
-      # @param clients [Hash] label => gems and versions, added to
+      # @param missing [Hash] label => reason; receives the clients that cannot be measured
+      # @param clients [Hash] label => gems and versions; receives the clients that are measured
       def initialize(missing, clients)
         @missing = missing
         @clients = clients
         @members = []
       end
 
-      # It is not waited for: all load side by side.
+      # Starts a client without waiting for it, so that all clients load in parallel.
       def add(peer, **options)
         return @missing[peer.label] = peer.missing if peer.missing
 
@@ -76,17 +76,17 @@ module Trunkline
         raise Stop, "nothing to measure: #{@missing.map { |told| told.join(": ") }.join("; ")}" if peers.empty?
       end
 
-      # The clients that are there, without the limits.
+      # The clients being measured, without the limits.
       def peers = @members.grep(Member).map(&:peer)
 
-      # Leaves out a member that failed.
+      # Removes a member that failed.
       def dismiss(member, reason)
         @missing[member.label] = reason
         @members.delete(member)
         member.stop
       end
 
-      # Each member's turn; one that fails is left out.
+      # Yields each member; one that fails is removed.
       def each(order = @members.dup)
         order.each do |member|
           yield member if @members.include?(member)

@@ -9,13 +9,13 @@ require_relative "version"
 
 module Trunkline
   module Lab
-    # What a figure depends on: the machine, its load, and the version of everything that took part.
+    # The conditions of a measurement: the machine, its load, and the versions of everything involved.
     module Environment
       GOVERNOR = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
 
       module_function
 
-      # @return [Hash] without load_after, which comes with .after
+      # @return [Hash] without load_after, which .after adds
       def before
         { date: Time.now.utc.strftime("%Y-%m-%d %H:%M UTC"), machine: machine, versions: versions, load_before: load,
           clients: {} }
@@ -54,7 +54,7 @@ module Trunkline
           openssl: OpenSSL::OPENSSL_LIBRARY_VERSION, nginx: Origins::Nginx.version }.compact
       end
 
-      # @return [String] two lines for people
+      # @return [String] two lines for the user
       def sentence(environment)
         machine = environment[:machine]
         loads = [environment[:load_before]&.first, environment[:load_after]&.first].compact.join(" before, ")

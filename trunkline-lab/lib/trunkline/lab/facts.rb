@@ -4,15 +4,16 @@ require_relative "preloaded"
 
 module Trunkline
   module Lab
-    # For commands that report what clients do, not how fast they are.
+    # For commands that report the behaviour of clients, not their speed.
     module Facts
       private
 
-      # Finds several facts about each client at the same time: the clients mostly wait, so they do not need the CPU.
-      # @param at_once [Integer] how many
-      # @param alone [#call] given each name: whether nothing else is to be found out meanwhile
+      # Determines several facts about each client at the same time: the clients mostly wait, so they do not compete for
+      # the CPU.
+      # @param at_once [Integer] number of threads
+      # @param alone [#call] takes a name and returns whether nothing else may run at the same time
       # @yield [preloaded, name] in a thread
-      # @return [Hash{String => Hash}] label => name => what the block gave; without those that cannot be had
+      # @return [Hash{String => Hash}] label => name => value of the block; without clients that could not be started
       def facts(names, at_once: names.size, alone: ->(_) { false }, &block)
         seen = {}
         loaded = load_all
@@ -30,8 +31,8 @@ module Trunkline
         loaded&.each(&:stop)
       end
 
-      # @return [Array<Preloaded>] all ready, so that loading one does not slow the calls of another
-      # @raise [Stop] when there is none
+      # @return [Array<Preloaded>] all of them loaded, so that loading one does not slow down the calls of another
+      # @raise [Stop] when no client could be loaded
       def load_all
         able, others = peers.partition { |peer| peer.missing.nil? }
         others.each { |peer| @result.missing[peer.label] = peer.missing }
@@ -67,7 +68,7 @@ module Trunkline
         names.to_h { |name| [name, found[name]] }
       end
 
-      # @return [Hash] name => what the block gave
+      # @return [Hash] name => value of the block
       def in_threads(names, at_once)
         seen = {}
         left = Queue.new(names).close
@@ -83,7 +84,7 @@ module Trunkline
         seen
       ensure
         threads&.each(&:kill)
-        threads&.each { |thread| thread.join if thread.alive? } # until its servers and processes are stopped
+        threads&.each { |thread| thread.join if thread.alive? } # each thread stops its servers and processes first
       end
     end
   end

@@ -14,8 +14,8 @@ require_relative "faults/http2/heads"
 
 module Trunkline
   module Lab
-    # What a server may do wrong over HTTP/1.1, TLS and HTTP/2. `trunkline-lab safety` tries each client on each fault;
-    # the tests of the client run the same table, and docs/safety.md is made of it.
+    # Faults of a server over HTTP/1.1, TLS and HTTP/2. `trunkline-lab safety` tries each client on each fault. The
+    # tests of the client run the same table, and docs/safety.md is generated from it.
     module Faults
       ALL = [Framing, Heads, Connections, Stalls, Codings, Redirects, Handshakes,
              HTTP2::Floods, HTTP2::Streams, HTTP2::Heads].flat_map(&:faults).freeze

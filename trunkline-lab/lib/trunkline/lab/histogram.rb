@@ -4,11 +4,11 @@ require "HDRHistogram"
 
 module Trunkline
   module Lab
-    # Latencies in microseconds, to three significant digits, up to half an hour (an HDR histogram).
+    # Latencies in microseconds, with three significant digits, up to 2,000 s (an HDR histogram).
     class Histogram
-      LONGEST = 2_000_000_000 # what the gem can hold
+      LONGEST = 2_000_000_000 # maximum of the gem
 
-      # The gem's class has no allocator; Ruby 3.2 and newer warn of that once, at its first object.
+      # The gem's class has no allocator function; Ruby 3.2 and newer warn about that when its first object is created.
       def self.warned_about
         verbose = $VERBOSE
         $VERBOSE = nil
@@ -19,7 +19,7 @@ module Trunkline
       private_class_method :warned_about
       warned_about
 
-      # @param counts [Hash] microseconds => how often
+      # @param counts [Hash] microseconds => count
       def self.of(counts)
         new.tap { |histogram| counts.each { |value, count| histogram.record(value.to_s.to_i, count) } }
       end
@@ -52,7 +52,7 @@ module Trunkline
       def deviation = size.zero? ? 0.0 : @hdr.stddev
       def median = percentile(50)
 
-      # @return [Hash{Integer => Integer}] sparse, mergeable; what results keep
+      # @return [Hash{Integer => Integer}] microseconds => count; results store it, because it can be merged
       attr_reader :counts
     end
   end

@@ -4,28 +4,29 @@ require_relative "clock"
 
 module Trunkline
   module Lab
-    # One run cut into intervals of equally many calls, so that one run has samples that can be compared with another's.
-    # When there are more than MOST, each two neighbours become one: a run of any length keeps from MOST / 2 to MOST.
+    # Divides one run into intervals of equally many calls, so that a single run has samples that can be compared with
+    # those of another run. When there are more than MOST intervals, each pair is merged, so that a run of any length
+    # keeps between MOST / 2 and MOST intervals.
     class Intervals
       MOST = 32
 
-      # @param calls [Integer] in the first intervals; no fewer than are in flight, because calls end in bursts
+      # @param calls [Integer] calls in the first intervals; at least the number in flight, because calls end in bursts
       def initialize(calls)
         @calls = calls
         @complete = []
         begin_one
       end
 
-      # A call has ended.
-      # @param microseconds [Integer, nil] nil: it failed
+      # Records the end of a call.
+      # @param microseconds [Integer, nil] nil for a failed call
       def record(microseconds)
         @ended += 1
         @latency[microseconds] += 1 if microseconds
         complete if @ended == @calls
       end
 
-      # @return [Array<Hash>] requests, wall and cpu (seconds), and latency (microseconds => how often); without an
-      #   interval that the run ended in
+      # @return [Array<Hash>] requests, wall and cpu (seconds), and latency (microseconds => count); without the
+      #   incomplete interval at the end of the run
       def to_a = @complete
 
       private
@@ -45,7 +46,7 @@ module Trunkline
         halve if @complete.size > MOST
       end
 
-      # The odd one at the end goes on.
+      # An odd interval at the end becomes the current one again.
       def halve
         rest = @complete.pop if @complete.size.odd?
         @complete = @complete.each_slice(2).map { |pair| join(*pair) }

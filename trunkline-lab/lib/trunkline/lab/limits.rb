@@ -4,8 +4,8 @@
 
 module Trunkline
   module Lab
-    # Programs in C that show how far this machine goes: the rows "limit: ..." beside the clients. They take the
-    # tasks of a client's worker (Tasks) that they can do.
+    # Programs in C that show the limit of this machine, in rows "limit: ..." next to the clients. They implement some
+    # of the tasks of a client's worker (Tasks).
     module Limits
       PREFIX = "limit: "
 
@@ -18,7 +18,7 @@ module Trunkline
         def stop = nil
       end
 
-      # Whether a row is of one.
+      # Whether a row is that of a limit.
       def self.row?(label) = label.start_with?(PREFIX)
     end
   end

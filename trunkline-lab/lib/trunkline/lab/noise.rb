@@ -5,31 +5,31 @@ require_relative "clock"
 
 module Trunkline
   module Lab
-    # How much of the machine others used while we measured: the time all cores were busy, less what we and our
-    # children spent; and how much of it the host of a virtual machine took. Without /proc both are unknown.
+    # The share of the CPU that was used by others during a measurement: the busy time of all cores, minus the CPU time
+    # of this process and its children; and the share that a hypervisor took (steal). Both are unknown without /proc.
     class Noise
-      FOREIGN_BAR = 0.10 # of all cores
-      SPREAD_BAR = 0.25  # half of an interval, as a share of its value
+      FOREIGN_BAR = 0.10 # share of all cores
+      SPREAD_BAR = 0.25  # half of the interval as a share of its value
       TICKS = Etc.sysconf(Etc::SC_CLK_TCK).to_f
 
       def initialize
         @started = snapshot
       end
 
-      # @return [Float, nil] 0.0..1.0 of all cores, what the host took included
+      # @return [Float, nil] 0.0..1.0 of all cores, including the time taken by the hypervisor
       def foreign = share { |spent| spent[:busy] - spent[:own] }
 
-      # @return [Float, nil] 0.0..1.0 of all cores that the host gave to others
+      # @return [Float, nil] 0.0..1.0 of all cores that the hypervisor gave to other guests
       def stolen = share { |spent| spent[:stolen] }
 
       private
 
-      # @yield [spent] seconds since the start
+      # @yield [spent] seconds since the start, by kind
       def share
         return unless @started && (now = snapshot)
 
         spent = now.to_h { |name, seconds| [name, seconds - @started[name]] }
-        return 0.0 if spent[:wall] < 0.2 # the kernel counts in hundredths: too short to tell
+        return 0.0 if spent[:wall] < 0.2 # the kernel counts in hundredths of a second, which is too coarse
 
         (yield(spent) / (spent[:wall] * Etc.nprocessors)).clamp(0.0, 1.0)
       end
@@ -42,7 +42,7 @@ module Trunkline
         nil
       end
 
-      # CPU seconds of this process, its living descendants and those that it has waited for.
+      # CPU seconds of this process, its living descendants, and their children that have been waited for.
       def own
         processes = Dir["/proc/[0-9]*/stat"].filter_map { |file| read(file) }
         children = processes.group_by { |process| process[:parent] }

@@ -4,14 +4,14 @@ require "uri"
 
 module Trunkline
   module Lab
-    # One HTTP client under measurement: how it is installed, opened and called. Each peer is one file in peers/.
-    # The lab reads label and gems from the class; a worker process that has those gems makes an instance of it.
+    # One HTTP client under measurement: how it is installed, opened and called. Each peer is one file in peers/. The
+    # lab reads label and gems from the class; a worker process with those gems creates the instance.
     class Peer
       class << self
-        # @return [Array<Class>] each client by its defaults
+        # @return [Array<Class>] each client with its defaults
         def all = of("peers")
 
-        # @return [Array<Class>] clients that repeat what has failed or is late, for the experiments about that
+        # @return [Array<Class>] clients with retries or hedging, for the experiments about these
         def with_policies = of("peers/policies")
 
         # @return [Peer, nil] by id, "net_http"
@@ -29,35 +29,35 @@ module Trunkline
 
         def id = File.basename(file, ".rb")
 
-        # The name that its gems are kept under: its superclass's when they are the same.
+        # The name under which the gems are stored: that of the superclass when both have the same gems.
         def bundle = superclass < Peer && superclass.gems == gems ? superclass.bundle : id
 
         def label(text = nil) = told(:@label, text)
 
-        # Name => requirement, as in a Gemfile. Nothing: the client comes with Ruby.
+        # Name => requirement, as in a Gemfile. Empty for a client that comes with Ruby.
         def gems(requirements = nil) = told(:@gems, requirements) || {}
 
-        # The Ruby that the peer needs, for example ">= 3.3".
+        # Version of Ruby that the peer needs, for example ">= 3.3".
         def ruby(requirement = nil) = told(:@ruby, requirement)
 
-        # What it cannot do by its nature: :redirects (it follows none), :fork
+        # Features that the client does not have: :redirects (it does not follow them), :fork
         def lacks(*features) = told(:@lacks, features.any? ? features : nil) || []
 
-        # What it can do besides, when it is told to: :http2
+        # Features that the client has as an option: :http2
         def speaks(*protocols) = told(:@speaks, protocols.any? ? protocols : nil) || []
 
-        # Gems of ours that it needs, as they are loaded here.
+        # Gems of this process that the peer needs, used from where they are loaded.
         def ours(*names) = told(:@ours, names.any? ? names : nil) || []
 
-        # Another Ruby that its worker runs on, and that has its gems.
-        # @return [#command, #environment, nil] words that start it, and variables; nil: this Ruby
+        # Another Ruby that runs the peer's worker and has its gems.
+        # @return [#command, #environment, nil] the command line to start it, and its variables; nil for this Ruby
         def runtime = nil
 
-        # Whether it is our client itself.
+        # Whether the peer is Trunkline.
         def ours? = ours.include?("trunkline")
 
-        # @param process [PeerProcess] that has its gems
-        # @return [String, nil] its gems with their versions; nil: it comes with Ruby
+        # @param process [PeerProcess] with the peer's gems
+        # @return [String, nil] the peer's gems with their versions; nil for a client that comes with Ruby
         def versions(process)
           return "Trunkline #{::Trunkline::VERSION}" if ours?
 
@@ -80,7 +80,7 @@ module Trunkline
           known.select { |peer| File.dirname(peer.file) == path }
         end
 
-        # Subclasses inherit what their superclass was declared with.
+        # Subclasses inherit the declarations of their superclass.
         def told(name, value)
           return instance_variable_set(name, value) if value
 
@@ -88,7 +88,7 @@ module Trunkline
         end
       end
 
-      # What a call sends.
+      # The request of a call.
       Call = Struct.new(:verb, :path, :headers, :body, keyword_init: true) do
         def self.of(verb: "GET", path: "/", headers: {}, body: nil)
           new(verb: verb, path: path, headers: headers.transform_keys(&:to_s), body: body)
@@ -96,11 +96,11 @@ module Trunkline
       end
 
       # @param base [String] "https://127.0.0.1:4433"
-      # @param ca_file [String, nil] the authorities to trust
-      # @param timeout [Numeric] seconds, set the way that the client's users set it
-      # @param keep [Boolean] one client for all calls, or a new client for each
-      # @param follow [Boolean] redirects
-      # @param http [String, nil] "h1", "h2" or "auto", for those that can choose; nil: as the client is
+      # @param ca_file [String, nil] trusted certificate authorities
+      # @param timeout [Numeric] seconds, set in the way that users of the client set it
+      # @param keep [Boolean] whether one client makes all calls; false for a new client for each
+      # @param follow [Boolean] whether redirects are followed
+      # @param http [String, nil] "h1", "h2" or "auto", for clients with that option; nil for the client's default
       def initialize(base:, ca_file: nil, timeout: 10, keep: true, follow: false, insecure: false, http: nil)
         @base = base
         @ca_file = ca_file
@@ -111,12 +111,12 @@ module Trunkline
         @http = http
       end
 
-      # As in #initialize; to be set before #open.
+      # See #initialize; must be set before #open.
       attr_writer :keep
 
       def uri = @uri ||= URI(@base)
 
-      # Loads the client's code, so that it is no part of what is timed.
+      # Loads the client's code, so that loading is not measured.
       def prepare = close(open)
 
       # @return [Array(Integer, String)] status and body
@@ -131,9 +131,9 @@ module Trunkline
         end
       end
 
-      # GETs one after the other, with as little as can be between the client and what is measured.
-      # @param paths [#next] the path of each
-      # @raise [RuntimeError] when one is not answered with 200
+      # GETs one after another, with as little overhead around the client as possible.
+      # @param paths [#next] path of each GET
+      # @raise [RuntimeError] when a status is not 200
       def gets(paths, count)
         one = Call.of
         client = @client ||= open if @keep
@@ -144,14 +144,15 @@ module Trunkline
         end
       end
 
-      # One call by the kept client, with the client's own timings.
-      # @return [Array(Integer, String, Hash)] status and body; of total: and gvl:, in seconds, those that it tells
+      # Makes one call with the kept client, and returns the client's timings.
+      # @return [Array(Integer, String, Hash)] status and body; and total: and gvl:, in seconds, as far as the client
+      #   reports them
       def timed(call) = [*exchange(@client ||= open, call), {}]
 
-      # @return [Boolean] whether it can give a body as it comes
+      # @return [Boolean] whether the client can stream a body
       def streams? = respond_to?(:pieces, true)
 
-      # One GET by a client of its own, whose body is given as it comes.
+      # Makes one GET with a new client and streams its body.
       # @yield [bytes]
       def stream(call, &block)
         client = open
@@ -160,7 +161,7 @@ module Trunkline
         close(client) if client
       end
 
-      # Runs a series of calls inside what the client needs around them, such as an event loop.
+      # Runs a series of calls in the environment that the client needs, such as an event loop.
       def session = yield
 
       def finish
@@ -168,8 +169,8 @@ module Trunkline
         @client = @clients = nil
       end
 
-      # Calls with so many in flight, as long as there are any. By threads, each with a client of its own, unless the
-      # client has its own way.
+      # Makes calls with `concurrency` of them in flight until there are no more. By default each thread has a client; a
+      # client with a concurrent interface overrides this method.
       # @param calls [Calls]
       # @param recorder [Recorder]
       def many(calls, concurrency, recorder)
@@ -202,7 +203,7 @@ module Trunkline
       def close(_client) = nil
     end
 
-    # One class for each client.
+    # Contains a class for each client.
     module Peers
     end
   end

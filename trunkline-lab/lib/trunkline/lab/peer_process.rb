@@ -10,13 +10,13 @@ require_relative "tasks"
 
 module Trunkline
   module Lab
-    # One peer in a process of its own, with its own gems. The process does one task at a time, and is killed when it
-    # does not answer in time.
+    # One peer in a separate process with its gems. The process runs one task at a time, and is killed when it does not
+    # answer in time.
     class PeerProcess
-      # The peer could not do what it was asked for.
+      # Raised when the peer could not perform a task.
       class Failed < StandardError; end
 
-      # The Ruby that runs this, with the gems of a bundle.
+      # The Ruby that runs the lab, with the gems of a bundle.
       OwnRuby = Struct.new(:bundle) do
         def command = [RbConfig.ruby]
         def environment = bundle.environment
@@ -29,14 +29,14 @@ module Trunkline
 
       class << self
         # @param peer [Class] a Peer
-        # @param options [Hash] those of #initialize and of Peer.new
+        # @param options [Hash] options of #initialize and of Peer.new
         # @return [PeerProcess] to be stopped by the caller
         # @raise [Bundle::Failed]
         def of(peer, tasks: Tasks, **options)
           new(tasks, peer.file, gems: peer.gems, folder: peer.bundle, ours: peer.ours, runtime: peer.runtime, **options)
         end
 
-        # @yield [process] stopped whatever happens
+        # @yield [process] which is stopped in any case
         def open(peer, **options)
           process = of(peer, **options)
           yield process
@@ -45,7 +45,7 @@ module Trunkline
         end
 
         # @param options [Hash] for the tasks
-        # @param streams [Hash] those of Process.spawn
+        # @param streams [Hash] options of Process.spawn
         # @return [Integer] the worker's pid
         # @raise [Bundle::Failed]
         def spawn(tasks, subject, gems:, folder:, ours:, options:, runtime: nil, core: nil, preload: false, **streams)
@@ -57,9 +57,9 @@ module Trunkline
         end
       end
 
-      # @param tasks [Class] what it can be told to do; made there by .of(subject, **options)
-      # @param folder [String] the name that its gems are kept under
-      # @param ours [Array<String>] gems of this process that the worker needs, where they are loaded from
+      # @param tasks [Class] the tasks that the worker can run; created there by .of(subject, **options)
+      # @param folder [String] name of the folder for its gems
+      # @param ours [Array<String>] gems of this process that the worker needs, used from where they are loaded
       # @param runtime [#command, #environment, nil] another Ruby (Peer.runtime)
       def initialize(tasks, subject, gems:, folder:, ours: [], runtime: nil, pinned: true, **options)
         with_pipes do |commands, replies|
@@ -76,8 +76,8 @@ module Trunkline
         fail_with("ended before it was asked")
       end
 
-      # Ends the task whose answer was being waited for when we were interrupted: the worker begins no more calls.
-      # @return [Hash] what it came to until then
+      # Ends the current task after an interrupt: the worker begins no more calls.
+      # @return [Hash] result of the task up to then
       def cut_short(limit)
         Processes.signal_group("INT", @pid)
         answer(limit)
@@ -96,7 +96,7 @@ module Trunkline
 
       private
 
-      # @yield [commands, replies] the worker's ends; gives its pid
+      # @yield [commands, replies] the worker's ends of the pipes; the block returns its pid
       def with_pipes
         @errors = Tempfile.new("trunkline-peer-")
         commands, @commands = IO.pipe

@@ -5,13 +5,14 @@ require_relative "peer_process"
 
 module Trunkline
   module Lab
-    # One peer's code, loaded once in a process that makes no calls itself: each worker that is wanted is a fork of it,
-    # and so is there at once. For experiments with many short workers.
+    # A process that has loaded one peer's code and makes no calls. Each worker is a fork of it, and so starts at once.
+    # For experiments with many short-lived workers.
     class Preloaded
-      # A worker that is a fork of the preloaded process: not our child, so we cannot wait for its end.
+      # A worker forked by the preloaded process. It is not a child of this process, which therefore cannot wait for its
+      # end.
       class Fork < PeerProcess
-        # @param socket [UNIXSocket] to the process that forks
-        # @param options [Hash] those of Peer.new
+        # @param socket [UNIXSocket] connected to the process that forks
+        # @param options [Hash] options of Peer.new
         def initialize(socket, lock, options) # rubocop:disable Lint/MissingSuper -- that spawns
           with_pipes do |commands, replies|
             lock.synchronize do
@@ -23,11 +24,11 @@ module Trunkline
         end
       end
 
-      NOWHERE = "http://127.0.0.1:9" # nothing is sent there
+      NOWHERE = "http://127.0.0.1:9" # no request is sent there
 
       attr_reader :peer
 
-      # It is not waited for, so that several can load side by side.
+      # Does not wait for the process, so that several peers can load in parallel.
       # @param peer [Class] a Peer
       # @raise [Bundle::Failed]
       def initialize(peer)
@@ -42,13 +43,13 @@ module Trunkline
       # @raise [PeerProcess::Failed]
       def wait_until_it_is_loaded
         told = @socket.recv(20) if @socket.wait_readable(PeerProcess::SECONDS_TO_ANSWER)
-        return unless told.to_s.empty? # at the end nil since Ruby 3.3, and "" before
+        return unless told.to_s.empty? # recv returns nil at the end since Ruby 3.3, and "" before
 
         raise PeerProcess::Failed, "its code could not be loaded"
       end
 
-      # @param options [Hash] those of Peer.new
-      # @yield [process] stopped whatever happens
+      # @param options [Hash] options of Peer.new
+      # @yield [process] which is stopped in any case
       def process(**options)
         process = Fork.new(@socket, @lock, options)
         yield process

@@ -6,8 +6,9 @@ require_relative "clock"
 
 module Trunkline
   module Lab
-    # Starts child processes so that none outlives us: in a group of their own, so that Ctrl-C reaches us alone and we
-    # stop them; killed by the kernel when we die; and on a core of their own where there are two.
+    # Starts child processes so that none outlives this process: in a separate process group, so that Ctrl-C reaches
+    # only this process, which stops them; killed by the kernel when this process dies; and on a separate core if there
+    # are two.
     module Processes
       CLIENT_CORE = 0
       ORIGIN_CORE = 1
@@ -18,8 +19,8 @@ module Trunkline
         Process.spawn(env, *guarded(command, core), pgroup: true, **options)
       end
 
-      # Runs a program to its end, or ends it: after `limit` seconds, or when we are interrupted.
-      # @return [Array(String, Process::Status)] what it printed, on both outputs
+      # Runs a program to its end. Ends it after `limit` seconds, or when this process is interrupted.
+      # @return [Array(String, Process::Status)] its output (standard output and standard error), and its status
       def run(*command, limit: 60, **options)
         Tempfile.create("trunkline-output-") do |output|
           pid = spawn(*command, out: output, err: output, in: File::NULL, **options)
@@ -31,7 +32,7 @@ module Trunkline
         end
       end
 
-      # @return [Process::Status] after at most `limit` seconds, by then killed
+      # @return [Process::Status] of the process, which is killed after `limit` seconds
       def wait(pid, limit)
         deadline = Clock.now + limit
         until (ended = Process.wait2(pid, Process::WNOHANG))
@@ -42,8 +43,8 @@ module Trunkline
       end
 
       # Waits for a server that was just spawned.
-      # @yield to be asked until it raises no SystemCallError any more
-      # @return [Boolean] false: it has ended, or did not answer within so many seconds
+      # @yield checks the server; called until it raises no SystemCallError
+      # @return [Boolean] false when the process has ended or did not answer within that time
       def answers?(pid, seconds)
         deadline = Clock.now + seconds
         begin
@@ -66,13 +67,14 @@ module Trunkline
 
       def pinning? = Etc.nprocessors > 1 && !available?("taskset").nil?
 
-      # @return [String, nil] its path
+      # @return [String, nil] path of the program
       def available?(program)
         folders = ENV.fetch("PATH").split(":").push("/usr/sbin", "/usr/local/sbin")
         folders.map { |folder| File.join(folder, program) }.find { |path| File.executable?(path) }
       end
 
-      # @return [Process::Status] how it ended: by the polite signal, or killed after `patience` seconds
+      # @return [Process::Status] of the process, which is killed if it has not ended `patience` seconds after the
+      #   signal
       def stop(pid, signal: "TERM", patience: 2)
         signal_group(signal, pid)
         wait(pid, patience)

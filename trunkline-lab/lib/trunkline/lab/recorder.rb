@@ -5,16 +5,16 @@ require_relative "intervals"
 
 module Trunkline
   module Lab
-    # Counts many calls: by latency, to three significant digits, by status and by error. It runs in the worker, where
-    # only the peer's gems are, so it needs no gem and returns Hashes that JSON can carry.
+    # Counts calls by latency (with three significant digits), by status and by error. It runs in the worker, which has
+    # only the peer's gems, so it uses no gem and returns Hashes that can be encoded as JSON.
     class Recorder
       PHASES = %i[connect processing waiting].freeze
 
       attr_reader :completed
-      # How many connections the client has opened, if it tells.
+      # Number of connections that the client has opened, if it reports that.
       attr_writer :opened
 
-      # @param interval [Integer, nil] how many calls the first intervals have; nil: the run is not cut into any
+      # @param interval [Integer, nil] number of calls in the first intervals; nil for no intervals
       def initialize(interval: nil)
         @intervals = interval && Intervals.new(interval)
         @latency = Hash.new(0)
@@ -27,7 +27,7 @@ module Trunkline
         @lock = Mutex.new
       end
 
-      # Times the block, which gives status and body size, or raises.
+      # Times the block, which returns status and body size, or raises.
       def time
         started = Clock.now
         status, bytes = yield
@@ -48,12 +48,12 @@ module Trunkline
         @completed += 1
       end
 
-      # Latency as the caller would have felt it: from when the call should have started.
+      # Records the latency that the caller would have seen: from the time at which the call should have started.
       def correct(seconds) = @corrected[rounded(seconds)] += 1
 
       def phase(name, seconds) = @phases[name][rounded(seconds)] += 1
 
-      # The size of one answer's head; all are taken to have the same.
+      # Sets the size of a response head; all heads are assumed to have the same size.
       def head(bytes) = @head_bytes = bytes
 
       def head? = @head_bytes.positive?

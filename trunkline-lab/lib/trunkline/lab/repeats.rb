@@ -4,7 +4,7 @@ require_relative "rounds"
 
 module Trunkline
   module Lab
-    # For commands that measure in several rounds, and in fewer when --within limits their time.
+    # For commands that measure in several rounds, or in fewer rounds if --within limits their time.
     module Repeats
       private
 
@@ -17,7 +17,7 @@ module Trunkline
         end
       end
 
-      # @param rest [Array<String>] what is no option: CALLS and RUNS, or one of them, or none
+      # @param rest [Array<String>] arguments that are not options: CALLS and RUNS, or one of them, or none
       # @raise [Stop]
       def calls_and_runs(rest)
         raise Stop.new("give CALLS and RUNS, two numbers", USAGE) unless rest.size <= 2 && rest.all?(/\A[1-9]\d*\z/)
@@ -28,8 +28,8 @@ module Trunkline
       end
 
       # @param wanted [Integer]
-      # @param share [Float] of the time that is left
-      # @return [Rounds] kept for #samples
+      # @param share [Float] share of the remaining time
+      # @return [Rounds] stored for #samples
       def rounds(wanted, share: 1.0)
         left = @seconds_for_all && (@started + @seconds_for_all - Clock.now)
         rounds = Rounds.new(wanted, deadline: left && (Clock.now + (left * share)))
@@ -37,13 +37,13 @@ module Trunkline
         rounds
       end
 
-      # What the first rounds gave, by label or by a list that begins with it; without those that failed later.
+      # Samples of the first Rounds, by label or by an Array that begins with it; without labels that failed later.
       def samples
         taken = @rounds ? @rounds.first.samples : {}
         taken.reject { |key, _| @result.missing.key?(Array(key).first) }
       end
 
-      # How often each was measured.
+      # The number of samples of each.
       def runs = samples.each_value.map(&:size).max
 
       def cuts = @rounds.to_a.filter_map(&:cut).uniq

@@ -8,7 +8,7 @@ require_relative "statistics"
 
 module Trunkline
   module Lab
-    # One measured figure: its samples, their median, and the 95 % interval of that.
+    # A measured quantity: its samples, their median, and the 95 % interval of the median.
     Figure = Struct.new(:name, :group, :label, :unit, :better, :samples, :key, keyword_init: true) do
       def value = @value ||= Statistics.median(samples)
       def interval = @interval ||= samples.size < 2 ? [value, value] : Statistics.interval(samples)
@@ -22,8 +22,8 @@ module Trunkline
       end
     end
 
-    # What one experiment found: figures with their samples, tables and charts for people, and all that it depends on.
-    # Written as JSON, it keeps to schema/result.json.
+    # The result of one experiment: figures with their samples, tables and charts, and the conditions of the
+    # measurement. Its JSON follows schema/result.json.
     class Result
       FORMAT = "trunkline-lab"
       VERSION = 1
@@ -39,7 +39,7 @@ module Trunkline
         number.round(digits.clamp(0, 9))
       end
 
-      # @return [Hash] with symbols, of a file that this class wrote
+      # @return [Hash] content of a file that this class wrote, with Symbol keys
       # @raise [Stop]
       def self.read(file)
         data = JSON.parse(File.read(file, encoding: Encoding::UTF_8), symbolize_names: true)
@@ -55,7 +55,7 @@ module Trunkline
       attr_reader :command, :title, :figures, :tables, :charts, :sentences, :missing, :clients, :data
       attr_accessor :interrupted
 
-      # @param timed [Boolean] whether speed is what it is about, so that noise spoils it
+      # @param timed [Boolean] whether the result is a measurement of time, which noise invalidates
       def initialize(command:, title:, arguments:, timed: true)
         @command = command
         @title = title
@@ -77,7 +77,7 @@ module Trunkline
       end
 
       # @param columns [Array<String>]
-      # @param optional [Array<String>] columns that a narrow terminal can do without, the last first
+      # @param optional [Array<String>] columns that may be left out on a narrow terminal, the last one first
       # @param rows [Array<Array>]
       def table(title, columns, rows, note: nil, optional: nil)
         @tables << { title: title, columns: columns, rows: rows.map { |row| row.map { |cell| cell.nil? ? "-" : cell } },
@@ -87,7 +87,7 @@ module Trunkline
       def chart(kind, title, **rest) = @charts << { kind: kind.to_s, title: title, **rest }
       def say(sentence) = @sentences << sentence
 
-      # Measuring is over.
+      # Called at the end of the measurement.
       def close
         @foreign = @noise.foreign
         @environment = Environment.after(@environment, @clients)

@@ -2,13 +2,13 @@
 
 module Trunkline
   module Lab
-    # What every client that repeats requests is told, each in its own words.
+    # Settings for every client that retries, translated into the options of each.
     module Retrying
       ATTEMPTS = 3
       STATUSES = [429, 502, 503, 504].freeze
-      PAUSE = 0.01         # seconds before the second attempt, at random about that
+      PAUSE = 0.01         # mean seconds before the second attempt, randomised
       LONGEST_PAUSE = 0.1  # seconds
-      IMPATIENT = 0.05     # seconds after which those that cannot hedge give up an answer, and ask again
+      IMPATIENT = 0.05     # seconds after which clients without hedging abandon a request and retry it
     end
   end
 end

@@ -4,22 +4,22 @@ require_relative "clock"
 
 module Trunkline
   module Lab
-    # The rounds of an experiment, and their samples: as many rounds as were asked for, or as many as the time allows,
-    # but never fewer than LEAST.
+    # The rounds of an experiment, and their samples: as many rounds as wanted, or as many as the time allows, but at
+    # least LEAST.
     class Rounds
       LEAST = 3
 
-      # @return [Integer] rounds that were asked for
+      # @return [Integer] rounds wanted
       attr_reader :wanted
 
-      # @return [Integer] rounds that are over
+      # @return [Integer] completed rounds
       attr_reader :done
 
-      # @return [Hash{Object => Array}] what was taken, by key
+      # @return [Hash{Object => Array}] samples by key
       attr_reader :samples
 
       # @param wanted [Integer]
-      # @param deadline [Float, nil] on the clock; nil: there is time for all
+      # @param deadline [Float, nil] on the clock; nil for no limit
       # @param clock [#call] seconds
       def initialize(wanted, deadline: nil, clock: Clock.method(:now))
         @wanted = wanted
@@ -39,13 +39,13 @@ module Trunkline
         @over = true
       end
 
-      # Keeps the block's result. When the block raises, nothing is kept.
+      # Stores the result of the block. When the block raises, nothing is stored.
       def take(key)
         sample = yield
         (@samples[key] ||= []) << sample
       end
 
-      # @return [String, nil] for people: that the time did not suffice for all rounds
+      # @return [String, nil] sentence that says that the time was too short for all rounds
       def cut
         "For want of time #{@done} rounds were measured, not #{@wanted}." if @over && @done < @wanted
       end

@@ -5,7 +5,7 @@ require_relative "preloaded"
 
 module Trunkline
   module Lab
-    # Tests of safety: scripted servers that fail as real ones sometimes do, and what each client does then.
+    # Tests of safety: scripted servers that fail as real servers sometimes do, and each client's reaction.
     class Safety
       TESTS = {
         post: "POST sent twice", put: "PUT sent twice", timeout: "wrong answer after Timeout",
@@ -15,14 +15,14 @@ module Trunkline
       NOTE = "Each client by its defaults, on connections that stay open. \"error\": the call raised, which is safe; " \
              "\"-\": does not apply."
       SECRETS = { "Authorization" => "Bearer secret", "Cookie" => "session=secret", "X-Api-Key" => "secret" }.freeze
-      SLOW = 0.6         # seconds until the answer, after the call was interrupted
+      SLOW = 0.6         # seconds until the response, after the call was interrupted
       PATIENCE = 0.2     # seconds until the interrupt
-      TIMEOUT = 2        # seconds that a client waits for an answer that another process has read
+      TIMEOUT = 2        # seconds that a client waits for a response that another process has read
       PAUSE = 0.3        # seconds between two calls
       CHILDREN = 3
       CALLS = 50         # of each process
       LIMIT = 20
-      TRIES = 5          # of a pair of calls, where the machine is too slow for PAUSE
+      TRIES = 5          # attempts at a pair of calls, where the machine is too slow for PAUSE
 
       # @param preloaded [Preloaded]
       def initialize(preloaded)
@@ -30,7 +30,7 @@ module Trunkline
         @peer = preloaded.peer
       end
 
-      # @return [Hash] told: what the table says; safe; evidence: what was seen
+      # @return [Hash] told: text for the table; safe; evidence: what was observed
       def run(test)
         send(:"try_#{test}")
       rescue PeerProcess::Failed => error
@@ -49,7 +49,7 @@ module Trunkline
       def try_poison = poison(0)
       def try_late = poison(PAUSE / 3)
 
-      # The server has read the whole of the second request on a kept connection when the connection ends.
+      # The server reads the whole second request on a kept connection, and then ends the connection.
       def replay(verb)
         hits = 0
         script = lambda do |connection|
@@ -100,8 +100,9 @@ module Trunkline
         fact(seen[:errors].positive? ? "0 (#{seen[:errors]} errors)" : "0", true, evidence)
       end
 
-      # After the first answer, the server sends a second one that belongs to no request. A server that came late, with
-      # the next request there already, would answer that: it is told in that case, and the pair is made again.
+      # After the first response, the server sends a second one that belongs to no request. If the client has sent its
+      # next request by then, the stray response would look like the response to that; in this case the pair of calls is
+      # repeated.
       def poison(delay)
         body = nil
         TRIES.times do
@@ -116,7 +117,7 @@ module Trunkline
         fact(body == "/second" ? "no" : "yes", body == "/second", "asked for /second, got #{body.inspect}")
       end
 
-      # @yieldparam asked [Boolean] whether there was a request by the time that the stray answer was sent
+      # @yieldparam asked [Boolean] whether the next request had arrived when the stray response was sent
       def afterwards(delay)
         lambda do |connection|
           while (request = connection.request)
@@ -140,7 +141,7 @@ module Trunkline
         end
       end
 
-      # To another origin: another port of the same host.
+      # Redirects to another origin: another port of the same host.
       def try_redirect
         return not_applicable("it follows no redirects") if @peer.lacks.include?(:redirects)
 

@@ -4,14 +4,14 @@ require_relative "statistics"
 
 module Trunkline
   module Lab
-    # Finds the smallest concurrency that reaches 95 % of the best goodput: doubles while that helps, then halves the
-    # gaps. Its samples come from a block; it has nothing to do with HTTP.
+    # Finds the smallest concurrency that reaches 95 % of the best goodput: doubles it while goodput grows, then halves
+    # the gaps. The samples come from a block, so the class does not depend on HTTP.
     class Search
       ENOUGH = 0.95
       GROWTH = 1.05
-      CPU_BAR = 0.9 # of a core: from there the client is the limit
-      REFUSED = 0.01 # of the calls: with a larger share of 429 and 503 the server counts as refusing
-      GROWING = 0.75 # of the best goodput: a smaller share at half the calls means that they were still too few
+      CPU_BAR = 0.9 # of a core: a client above this is the limit
+      REFUSED = 0.01 # of the calls: a server with a larger share of 429 and 503 counts as refusing
+      GROWING = 0.75 # of the best goodput: a smaller share at half the calls means that goodput was still growing
 
       # The samples of one concurrency.
       Point = Struct.new(:concurrency, :samples) do
@@ -28,7 +28,7 @@ module Trunkline
       attr_reader :points
 
       # @param most [Integer] the highest concurrency that may be tried
-      # @param sample [#call] given a concurrency; gives Hashes with requests, good, refused (429, 503), failed, wall,
+      # @param sample [#call] takes a concurrency; returns Hashes with requests, good, refused (429, 503), failed, wall,
       #   cpu and latency (seconds), one for each repeat
       def initialize(most:, &sample)
         @most = most
@@ -36,7 +36,7 @@ module Trunkline
         @points = {}
       end
 
-      # @return [Point] the smallest that is good enough
+      # @return [Point] the smallest concurrency that is good enough
       def run
         climb
         narrow_down
@@ -46,7 +46,7 @@ module Trunkline
 
       def best = @points.each_value.select(&:acceptable?).max_by(&:goodput) || @points.each_value.min_by(&:refused)
 
-      # Smallest and largest that were tried and are as good.
+      # The smallest and the largest concurrency tried that are good enough.
       # @return [Array(Integer, Integer)]
       def plateau = good_enough.map(&:concurrency).minmax
 
@@ -73,7 +73,7 @@ module Trunkline
         @points[concurrency] ||= Point.new(concurrency, @sample.call(concurrency))
       end
 
-      # Until two doublings in a row bring nothing, or the server refuses.
+      # Doubles the concurrency until two doublings in a row bring no growth, or the server refuses.
       def climb
         step = 1
         flat = 0
@@ -87,7 +87,7 @@ module Trunkline
         end
       end
 
-      # Between the largest that is not enough and the smallest that is.
+      # Searches between the largest concurrency that is not good enough and the smallest that is.
       def narrow_down
         loop do
           high = answer.concurrency
@@ -98,7 +98,7 @@ module Trunkline
         end
       end
 
-      # How far the plateau reaches: between its largest and the smallest beyond it.
+      # Searches the end of the plateau: between its largest concurrency and the smallest one beyond it.
       def narrow_up
         loop do
           low = plateau.last
@@ -109,8 +109,9 @@ module Trunkline
         end
       end
 
-      # Whether goodput still grew where refusals began: half of the calls that the server takes brought clearly less.
-      # On a plateau, noise may put any of the medians first, but not that far above the others.
+      # Whether goodput still grew up to the concurrency at which refusals began: at half the largest acceptable
+      # concurrency, or less, it must be clearly lower. On a plateau, noise may put any of the medians first, but not
+      # that far above the others.
       def grew_until_refused?
         half = largest_acceptable / 2.0
         @points.each_value.none? { |point| point.concurrency <= half && point.goodput > best.goodput * GROWING }
@@ -118,8 +119,8 @@ module Trunkline
 
       def bar = best.goodput * ENOUGH
 
-      # One sample that is enough will do: the others may have met noise, and where more calls at once still bring more
-      # every sample stays below the bar.
+      # A single sample above the bar is sufficient, because the others may have been disturbed by noise; where more
+      # calls in flight still increase goodput, every sample is below the bar.
       def maybe_enough?(point) = point.acceptable? && point.rates.max >= bar
 
       def good_enough

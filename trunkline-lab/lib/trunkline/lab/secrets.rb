@@ -2,13 +2,13 @@
 
 module Trunkline
   module Lab
-    # What of a command line must not get into results, which people pass on.
+    # Hides the secrets of a command line in results, which people share.
     module Secrets
       URL = %r{(?<=://)[^/?#\s]*@}
       HEADER = /((?:authorization|cookie|key|token|secret|password)[\w-]*\s*):.+/mi
       HIDDEN = "[hidden]"
 
-      # @return [String] the text without a URL's user and password, and without the value of such a header field
+      # @return [String] the text without a URL's user and password, and without the values of credential header fields
       def self.hide(text) = text.sub(URL, "#{HIDDEN}@").sub(HEADER, "\\1: #{HIDDEN}")
     end
   end

@@ -4,12 +4,12 @@ require_relative "repeats"
 
 module Trunkline
   module Lab
-    # For experiments that are made twice: in a simulation, and by clients that send CALLS calls in each of RUNS runs to
-    # a server of the lab's own.
+    # For experiments that run twice: in a simulation, and with clients that send CALLS calls in each of RUNS runs to a
+    # server of the lab.
     module Simulated
       include Repeats
 
-      SEEDS = 5 # at the most: more runs of a simulation tell no more
+      SEEDS = 5 # maximum: more runs of a simulation add no information
 
       private
 
@@ -29,7 +29,7 @@ module Trunkline
         self.class::CLIENTS.map { |id| all.find { |peer| peer.id == id } }
       end
 
-      # Runs each way to make calls with each seed.
+      # Runs the simulation of each way with each seed.
       # @param ways [Hash{String => Object}]
       # @yield [way, seed]
       def simulate(ways)
@@ -42,12 +42,12 @@ module Trunkline
         end
       end
 
-      # @return [Hash{String => Array}] name => what each seed gave; after an interrupt, those that are whole
+      # @return [Hash{String => Array}] name => results by seed; after an interrupt, only complete ones
       def simulated = @simulated.to_h
 
       def seeds = [@runs, SEEDS].min
 
-      # @return [Array<String>] the labels of those that were measured, our own first
+      # @return [Array<String>] labels of the measured clients, Trunkline first
       def measured = peers.map(&:label) & samples.keys.map { |key| Array(key).first }
 
       def ours?(label) = label.start_with?("Trunkline")

@@ -4,10 +4,11 @@ require_relative "simulation/event_queue"
 
 module Trunkline
   module Lab
-    # Discrete events without a clock: time goes at once from each event to the next, and chance comes from a seed, so
-    # that two runs with one seed are the same on any machine. What waits runs in a Fiber.
+    # Discrete-event simulation without a clock: time advances immediately from each event to the next, and random
+    # numbers come from a seed, so that two runs with the same seed are equal on any machine. A waiting call runs in a
+    # Fiber.
     class Simulation
-      # What one fiber waits for. The first that finishes it resumes the fiber; later ones come too late.
+      # An event that one fiber waits for. The first call of #finish resumes the fiber; later calls have no effect.
       class Waiter
         # @param simulation [Simulation]
         def initialize(simulation)
@@ -19,7 +20,7 @@ module Trunkline
         # @return [Boolean]
         def over? = @over
 
-        # @param value [Object] what #wait returns
+        # @param value [Object] returned by #wait
         # @return [void]
         def finish(value = nil)
           return if @over
@@ -42,18 +43,18 @@ module Trunkline
       end
 
       # @param seconds [Numeric] from now
-      # @yield when they are over
+      # @yield when that time has passed
       # @return [void]
       def after(seconds, &event)
         @events.push(@now + seconds, event)
       end
 
-      # Begins calls at random times, independent of each other (a Poisson process): slow answers do not make callers
-      # call less.
+      # Begins calls at random times, independent of each other (a Poisson process): slow responses do not reduce the
+      # rate of calls.
       #
       # @param per_second [Numeric]
-      # @param seconds [Numeric] until when
-      # @yield for each call, in a fiber of its own
+      # @param seconds [Numeric] end of the arrivals
+      # @yield for each call, in a separate fiber
       # @return [void]
       def arrivals(per_second, seconds, &call)
         pause = exponential(1.0 / per_second)
@@ -66,14 +67,14 @@ module Trunkline
       end
 
       # @param mean [Float]
-      # @return [Float] at random, exponentially distributed
+      # @return [Float] a random number with an exponential distribution
       def exponential(mean) = -mean * Math.log(1.0 - @random.rand)
 
       # Waits in a fiber of this simulation.
       #
-      # @param seconds [Numeric, nil] at the most
-      # @yield [waiter] to be finished by what is waited for
-      # @return [Object, nil] what it was finished with; nil: the time was over
+      # @param seconds [Numeric, nil] maximum
+      # @yield [waiter] to be finished by the event
+      # @return [Object, nil] the value passed to Waiter#finish; nil when the time was over
       def wait(seconds)
         waiter = Waiter.new(self)
         yield waiter if block_given?
@@ -81,7 +82,7 @@ module Trunkline
         Fiber.yield
       end
 
-      # Until nothing happens any more.
+      # Runs until there are no more events.
       # @return [self]
       def run
         while (@now, event = @events.shift)

@@ -2,7 +2,7 @@
 
 module Trunkline
   module Lab
-    # Statistics that make no assumption about the distribution of the samples.
+    # Statistics that assume no particular distribution of the samples.
     module Statistics
       RESAMPLES = 2_000
       SEED = 1 # the same samples always give the same interval
@@ -37,9 +37,9 @@ module Trunkline
         bootstrap { |random| median(resample(ours, random)) / median(resample(theirs, random)).to_f }
       end
 
-      # Mann-Whitney's U test, two-sided, by the normal approximation with correction for ties and continuity. With
-      # fewer than four samples on a side it cannot tell anything apart.
-      # @return [Float] how likely such a difference is when there is none
+      # Mann-Whitney's U test, two-sided, with the normal approximation and corrections for ties and continuity. It is
+      # not significant with fewer than four samples on a side.
+      # @return [Float] probability of such a difference if there is none
       def mann_whitney(ours, theirs)
         ranks = ranks(ours + theirs)
         sizes = [ours.size, theirs.size]
@@ -51,7 +51,7 @@ module Trunkline
         two_sided([(u - (product / 2.0)).abs - 0.5, 0].max / deviation)
       end
 
-      # @param distance [Float] from the middle of a normal distribution, in deviations
+      # @param distance [Float] from the mean of a normal distribution, in standard deviations
       def two_sided(distance) = Math.erfc(distance / Math.sqrt(2))
 
       def bootstrap

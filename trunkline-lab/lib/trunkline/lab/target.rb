@@ -10,9 +10,9 @@ require_relative "secrets"
 
 module Trunkline
   module Lab
-    # Where calls go: a URL of the user's, used as it is, or one of the lab's own servers, by name.
+    # The target of calls: a URL of the user, or one of the lab's servers by name.
     class Target
-      # Name => path, the path that answers POSTs of JSON with JSON, and what the server does, for people.
+      # Name => path, path that answers POSTs of JSON with JSON, and description for the user.
       BUILT_IN = {
         "short" => [Origins::SHORT, Origins::ORDERS, "133 bytes"],
         "medium" => [Origins::MEDIUM, Origins::ORDERS, "13,801 bytes"],
@@ -22,18 +22,18 @@ module Trunkline
       BODIES = { Origins::SHORT => Origins::SHORT_BODY, Origins::MEDIUM => Origins::MEDIUM_BODY,
                  Origins::SLOW => Origins::SHORT_BODY, "/" => Origins::SHORT_BODY }.freeze
       OWN_MACHINE = /\A(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)\z/
-      # What a server of somebody else's may be asked for without --i-own-this-server.
+      # Limits for a server of somebody else, without --i-own-this-server.
       MOST_IN_FLIGHT = 20
       MOST_REQUESTS = 2_000
       MOST_A_SECOND = 100
 
       attr_reader :base, :path, :ca_file, :title
 
-      # @return [Hash] header fields that the URL stands for: its user and password
+      # @return [Hash] header fields made of the URL's user and password
       attr_reader :headers
 
       # @param place [String] a URL or a name in BUILT_IN
-      # @param port [Symbol] of a built-in server: :plain, :tls or :http2 (over TLS)
+      # @param port [Symbol] for a built-in server: :plain, :tls or :http2 (over TLS)
       # @yield [target]
       # @raise [Stop]
       def self.open(place, ca_file: nil, port: :plain, &block)
@@ -52,7 +52,7 @@ module Trunkline
         (Origins::Nginx.available? ? Origins::Nginx : Origins::Puma).open(&block)
       end
 
-      # @raise [Stop] unless it is an http or https URL
+      # @raise [Stop] unless the text is an http or https URL
       def self.parse(text, ca_file: nil)
         uri = URI.parse(text)
         unless uri.is_a?(URI::HTTP) && uri.host && !uri.host.empty?
@@ -67,7 +67,7 @@ module Trunkline
         raise Stop.new("#{Secrets.hide(text).inspect} is no URL", USAGE)
       end
 
-      # @return [Hash] a header field (RFC 7617), for clients that do not take them from a URL
+      # @return [Hash] Authorization field (RFC 7617), for clients that do not use the URL's user and password
       def self.credentials(uri)
         return {} if uri.userinfo.nil?
 
@@ -92,21 +92,21 @@ module Trunkline
       def url = "#{base}#{path}"
       def uri = @uri ||= URI(url)
 
-      # Whether it is one of the lab's own servers.
+      # Whether the target is one of the lab's servers.
       def built_in? = !@origin.nil?
 
       # @param kind [String] one of Calls::KINDS
-      # @return [String, nil] a digest of the body that such a call is answered with; nil: only its server knows
+      # @return [String, nil] digest of the expected body of such a call; nil when it is unknown
       def digest(kind)
         return unless built_in?
 
         Digest::SHA256.hexdigest(kind == "json" ? Origins::ORDERS_BODY : BODIES.fetch(path))
       end
 
-      # Whether it may be somebody else's.
+      # Whether the server may belong to somebody else.
       def foreign? = !OWN_MACHINE.match?(uri.host)
 
-      # @return [Integer, nil] connections opened while the block ran, where the server counts them
+      # @return [Integer, nil] connections opened while the block ran; nil when the server does not count them
       def connections(&block)
         return yield && nil unless @origin
 
@@ -114,16 +114,16 @@ module Trunkline
       end
 
       # @param kind [String] one of Calls::KINDS
-      # @return [String] the title, with what such a call is answered with
+      # @return [String] the title, with the body that such a call is answered with
       def title_of(kind)
         return title unless built_in? && kind == "json"
 
         title.sub(/\A[\d,]+ bytes/, "#{Origins::ORDERS_BODY.bytesize} bytes of JSON")
       end
 
-      # One call, before thousands are made.
+      # Makes one call before the measurement.
       # @return [Trunkline::Response]
-      # @raise [Stop] with a sentence
+      # @raise [Stop] with a sentence for the user
       def probe(call, timeout:, insecure: false, http: nil)
         options = { ca_file: ca_file, verify: insecure ? false : nil, http: http&.to_sym }.compact
         client = Trunkline.new(base, timeout: timeout, **options)

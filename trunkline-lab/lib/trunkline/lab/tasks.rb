@@ -9,10 +9,10 @@ require_relative "peer"
 
 module Trunkline
   module Lab
-    # The tasks of a worker, each a public method. Every one returns numbers and strings that JSON can carry.
+    # The tasks of a worker, each a public method. Each returns numbers and strings that can be encoded as JSON.
     class Tasks
-      # @param file [String] of the peer
-      # @param options [Hash] those of Peer.new
+      # @param file [String] the peer's file
+      # @param options [Hash] options of Peer.new
       def self.of(file, **options)
         require file
         new(Peer.known.find { |peer| peer.file == file }.new(**options))
@@ -23,15 +23,15 @@ module Trunkline
         @peer.prepare
       end
 
-      # #many is to begin no more calls. May be called in a trap.
+      # Makes #many begin no more calls. May be called in a trap handler.
       def enough! = @enough = true
 
-      # Versions of the gems in use.
+      # Versions of the loaded gems.
       def versions(names:)
         names.to_h { |name| [name, Gem.loaded_specs[name]&.version.to_s] }
       end
 
-      # One call: what it gave.
+      # Makes one call and returns its result.
       # @param kind [String] one of Calls::KINDS
       def probe(call:, kind: "repeated", keep: 4000)
         calls = Calls.new(Peer::Call.of(**call), kind)
@@ -43,10 +43,10 @@ module Trunkline
         end
       end
 
-      # So many calls one after the other.
+      # Makes `count` calls one after another.
       # @param kind [String] one of Calls::KINDS
-      # @param anew [Boolean] by a client just opened, so that connecting is part of it
-      # @param keep [Boolean] this one for all calls, or a new one for each
+      # @param anew [Boolean] whether to open a new client first, so that connecting is measured
+      # @param keep [Boolean] whether this client makes all calls; false for a new client for each
       def calls(call:, count:, kind: "repeated", anew: true, keep: true)
         calls = Calls.new(Peer::Call.of(**call), kind)
         @peer.finish if anew
@@ -64,10 +64,10 @@ module Trunkline
         end
       end
 
-      # Calls with so many in flight, until there were enough or the time is over.
+      # Makes calls with `concurrency` of them in flight, until `requests` or `seconds` are used up.
       # @param kind [String] one of Calls::KINDS
-      # @param rate [Numeric, nil] calls a second in all
-      # @param timings [Boolean] each phase of each call too (Trunkline alone), and the run in intervals
+      # @param rate [Numeric, nil] calls per second in total
+      # @param timings [Boolean] whether to record the phases of each call (Trunkline only), and the run in intervals
       def many(call:, concurrency:, kind: "repeated", requests: nil, seconds: nil, rate: nil, timings: false)
         calls = Calls.new(Peer::Call.of(**call), kind, limit(requests, seconds))
         recorder = Recorder.new(interval: (concurrency if timings))
@@ -81,7 +81,7 @@ module Trunkline
         usage.merge(recorder.to_h, rss_kb: rss)
       end
 
-      # How one call ends that gets no proper answer, and when.
+      # Makes one call that gets no proper response, and returns how and when it ends.
       def outcome(call:)
         call = Peer::Call.of(**call)
         ended = "answered"
@@ -96,10 +96,10 @@ module Trunkline
         { wall: Clock.now - started, ended_with: ended }
       end
 
-      # Calls beside threads that never give up Ruby's lock by themselves, to a server that answers with the monotonic
-      # clock, in seconds, as it wrote the answer.
-      # @return [Array<Hash>] seconds of each: wall:, the whole call; answer:, until the server wrote; waited:, from
-      #   then on; and told:, what the client says itself
+      # Makes calls next to threads that never release the GVL by themselves. The server answers with the monotonic
+      # clock at the time when it wrote the response, in seconds.
+      # @return [Array<Hash>] seconds for each call: wall:, the whole call; answer:, until the server wrote the
+      #   response; waited:, from then on; and told:, the timings that the client reports
       def beside_busy_threads(call:, busy:, count:)
         call = Peer::Call.of(**call)
         @peer.session do
@@ -113,9 +113,9 @@ module Trunkline
         end
       end
 
-      # So many streams at once, by threads, of server-sent events that say when they were sent.
-      # @return [Hash] delays: of each token, in seconds, from when it was sent to when the block had it; seconds: in
-      #   all; or cannot: true
+      # Reads `streams` streams of server-sent events in parallel threads; each event holds the time when it was sent.
+      # @return [Hash] delays: of each token, in seconds from sending to the call of the block; seconds: in total; or
+      #   cannot: true
       def tokens(call:, streams:)
         return { cannot: true } unless @peer.streams?
 
@@ -123,7 +123,7 @@ module Trunkline
         @peer.session { tokens_of(Array.new(streams) { Thread.new { delays(call) } }) }
       end
 
-      # The first call is interrupted; returns the second one's body.
+      # Makes a call that is interrupted, and returns the body of a second call.
       # @param way [String] "timeout" or "raise"
       def interrupted(first:, second:, after:, way:)
         @peer.session do
@@ -133,7 +133,7 @@ module Trunkline
         end
       end
 
-      # One call, a pause, another call: both bodies.
+      # Makes two calls with a pause between them, and returns both bodies.
       def pair(first:, second:, pause:)
         @peer.session do
           _, one = @peer.call(Peer::Call.of(**first))
@@ -143,12 +143,12 @@ module Trunkline
         end
       end
 
-      # A call that may go wrong in any way, and one to "/good" by the same client.
-      # @param warm [Boolean] a good call comes first
-      # @param upload [Integer, nil] bytes of its body
-      # @param follow_up [Boolean] whether the other call can be made
-      # @return [Hash] seconds:, and error: (its class) or digest:, bytes: and body: (its first bytes) of the first;
-      #   after: "good", "error" or another body of the second
+      # Makes a call that may fail in any way, and then a call to "/good" with the same client.
+      # @param warm [Boolean] whether a good call precedes them
+      # @param upload [Integer, nil] size of the request body in bytes
+      # @param follow_up [Boolean] whether to make the second call
+      # @return [Hash] of the first call, seconds:, and error: (its class) or digest:, bytes: and body: (its first
+      #   bytes); of the second call, after: "good", "error" or another body
       def pair_with_fault(call:, warm:, upload:, pause:, follow_up:)
         call = Peer::Call.of(**call, **({ body: "x" * upload } if upload).to_h)
         good = Peer::Call.of(path: "/good")
@@ -163,7 +163,7 @@ module Trunkline
         end
       end
 
-      # The client, used once, goes on in the parent and in children: each asks for bodies of its own.
+      # Uses the client once, and then in the parent and in children, each of which requests different bodies.
       # @return [Hash] wrong answers, errors, calls
       def forked(children:, count:)
         @peer.call(Peer::Call.of(path: "/warm"))
@@ -181,7 +181,7 @@ module Trunkline
 
       private
 
-      # JSON carries no other bytes than those of UTF-8.
+      # Invalid UTF-8 is replaced, since JSON can only encode UTF-8.
       def text(body, bytes) = body.byteslice(0, bytes).force_encoding(Encoding::UTF_8).scrub("?")
 
       def ended(call)
@@ -245,7 +245,7 @@ module Trunkline
           @peer.call(call)
         end
       rescue StandardError
-        nil # that was the point
+        nil # the call is meant to be interrupted
       ensure
         raiser&.join
       end

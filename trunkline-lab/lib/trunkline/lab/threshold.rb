@@ -2,7 +2,7 @@
 
 module Trunkline
   module Lab
-    # A limit that the user sets to what a load finds, such as "p99>50ms" or "errors>1%"; a run that is beyond it fails.
+    # A limit that the user sets for a result of load, such as "p99>50ms" or "errors>1%"; a run beyond it fails.
     class Threshold
       FORM = %r{\A\s*(p\d+(?:\.\d+)?|mean|max|requests/s|errors|cpu)\s*
                 ([<>]=?)\s*(\d+(?:\.\d+)?)\s*(us|ms|s|%)?\s*\z}x
@@ -21,7 +21,7 @@ module Trunkline
       end
 
       # @param run [Hash] latency (Histogram), requests, errors, wall and cpu (seconds)
-      # @return [String, nil] a sentence, if the run is beyond it
+      # @return [String, nil] a sentence, if the run is beyond the limit
       def crossed(run)
         found = value(run)
         return "--fail-if #{@text}: nothing was measured." if found.nil?
@@ -29,7 +29,7 @@ module Trunkline
         "--fail-if #{@text}: it is #{shown(found)}." if found.public_send(@comparison, @bound)
       end
 
-      # Whether it limits how many calls may fail.
+      # Whether the threshold limits the number of failed calls.
       def errors? = @what == "errors"
 
       private
@@ -43,7 +43,7 @@ module Trunkline
         end
       end
 
-      # @return [Numeric, nil] in microseconds where it is a time; nil: there is none
+      # @return [Numeric, nil] microseconds for a time; nil when nothing was measured
       def value(run)
         case @what
         when "requests/s" then run[:requests] / run[:wall]

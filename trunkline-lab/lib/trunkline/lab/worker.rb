@@ -1,21 +1,21 @@
 # frozen_string_literal: true
 
-# Does the tasks of one class in this process: reads one JSON command a line, answers each with one line. Its parent is
-# peer_process.rb, and closing its standard input ends it. Told to preload (preloaded.rb), it only loads what the tasks
-# need, and for each message on its standard input, which is a socket then, becomes a worker in a fork of itself.
+# Runs the tasks of one class in this process: reads one JSON command per line and answers each with one line. The
+# parent process (peer_process.rb) ends it by closing its standard input. With "preload" (preloaded.rb) it only loads
+# the code of the tasks. Its standard input is then a socket, and for each message on it, it forks a worker.
 
 require "json"
 require "socket"
 
 replies = $stdout.dup
-$stdout.reopen($stderr) # what a peer prints must not be taken for an answer
+$stdout.reopen($stderr) # output of a peer must not be read as a reply
 
 file, name, subject, options, preload = ARGV
 require file
 make = ->(text) { Object.const_get(name).of(subject, **JSON.parse(text, symbolize_names: true)) }
 
 work = lambda do |tasks|
-  trap("INT") { tasks.enough! if tasks.respond_to?(:enough!) } # the parent has seen Ctrl-C and wants what there is
+  trap("INT") { tasks.enough! if tasks.respond_to?(:enough!) } # the parent got Ctrl-C and wants the results so far
   while (line = $stdin.gets)
     command = JSON.parse(line, symbolize_names: true)
     reply =
@@ -24,7 +24,7 @@ work = lambda do |tasks|
       rescue Exception => error # rubocop:disable Lint/RescueException -- a worker reports whatever a peer throws
         { "error" => error.class.name, "message" => error.message.to_s[0, 300].scrub }
       end
-    replies.puts(JSON.generate(reply, ascii_only: true)) # whatever the locale is
+    replies.puts(JSON.generate(reply, ascii_only: true)) # independent of the locale
     replies.flush
   end
 end

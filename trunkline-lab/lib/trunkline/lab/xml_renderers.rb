@@ -4,7 +4,7 @@ require_relative "xml_tasks"
 
 module Trunkline
   module Lab
-    # The same document, written for each builder the way that its users write.
+    # The same document for each builder, written in the way that its users write.
     module XMLRenderers
       GEMS = {
         "trunkline" => ["Trunkline::XML", {}],
@@ -14,19 +14,19 @@ module Trunkline
         "ox" => ["Ox", { "ox" => "~> 2.14" }]
       }.freeze
 
-      # The column of how many times as fast each is.
+      # Title of the column with the speed relative to Builder.
       AGAINST = "against Builder"
 
       module_function
 
-      # @return [String, nil] why it cannot be had
+      # @return [String, nil] why the renderer is not available
       def missing(name)
         return unless name == "trunkline" && Bundle.own_paths("trunkline-xml").empty?
 
         "not installed (gem install trunkline-xml)"
       end
 
-      # @param name [String] in GEMS; or "nothing", with the library: that it is in
+      # @param name [String] in GEMS; or "nothing", with library: as the path of its extension
       def named(name, library: nil)
         case name
         when "trunkline" then trunkline
@@ -63,7 +63,7 @@ module Trunkline
         end
       end
 
-      # What Ruby takes for making the calls.
+      # Measures the calls of the builder's methods alone.
       def nothing(library)
         require library
         lambda do |records|

@@ -8,27 +8,27 @@ require_relative "xml_renderers"
 
 module Trunkline
   module Lab
-    # Whole requests to a small Rails application under Puma, one at a time as `ab -c 1 -k` makes them, for each XML
-    # builder: what of the gain is left when everything else of a request is in it.
+    # Whole requests to a small Rails application under Puma, one at a time as with `ab -c 1 -k`, for each XML builder:
+    # how much of the gain remains in a complete request.
     class XMLRequests
       FILE = File.expand_path("origins/xml_pages.rb", __dir__)
-      # Rails needs nokogiri whichever builder renders; this Ruby can install only some of its versions.
+      # Rails needs nokogiri with every builder; older versions of RubyGems can install only some versions of it.
       GEMS = { "railties" => ">= 7.1", **XMLRenderers::GEMS.fetch("nokogiri").last }.freeze
-      REQUESTS = 30 # of each run
+      REQUESTS = 30 # per run
       WARM_UP = 5
       OPTIONAL = ["100 %", "99 %", "95 %", "90 %", "bytes", "66 %", "75 %", "80 %", "98 %"].freeze
       PERCENTAGES = Output::AbReport::PERCENTAGES - [99.9]
 
-      # @return [Hash] name => gems, of every application
+      # @return [Hash] name => gems, for every application
       def self.bundles
         XMLRenderers::GEMS.to_h { |name, (_, gems)| [folder(name), Applications::GEMS.merge(needed(name, gems))] }
       end
 
-      # Rails brings Builder and Nokogiri itself.
+      # Rails depends on Builder and Nokogiri.
       def self.needed(name, gems) = name == "ox" ? GEMS.merge(gems) : GEMS
       def self.folder(name) = name == "ox" ? "rails_ox" : "rails"
 
-      # @param result [Result] added to
+      # @param result [Result] receives tables and figures
       def initialize(result, screen)
         @result = result
         @screen = screen
@@ -48,7 +48,7 @@ module Trunkline
         end
       end
 
-      # @param reports [Boolean] whether ApacheBench's report of each is to be printed whole
+      # @param reports [Boolean] whether to print ApacheBench's complete report of each run
       def conclude(reports: false)
         XMLTasks::SIZES.each_key do |size|
           own = @rounds.samples.select { |(_, of), _| of == size }.transform_keys(&:first)
@@ -83,7 +83,7 @@ module Trunkline
                                app: "Trunkline::Lab::Origins::XMLPages", renderer: renderer)
       end
 
-      # All must answer with the same document, but for white space and the declaration.
+      # All builders must return the same document, apart from white space and the declaration.
       def check(name, application, size)
         target = Target.parse("#{application.origin.plain}/#{size}")
         response = target.probe({ verb: "GET", headers: {} }, timeout: Applications::SECONDS_TO_ANSWER)
@@ -133,7 +133,7 @@ module Trunkline
                               better: "lower", key: name.start_with?("Trunkline"))
       end
 
-      # ApacheBench's report of the middle run.
+      # ApacheBench's report of the median run.
       def report(name, size, taken, printed)
         middle = taken.sort_by { |sample| sample[:wall] }[taken.size / 2]
         text = Output::AbReport.new(target: @targets[[name, size]], response: @answers[[name, size]], sample: middle,

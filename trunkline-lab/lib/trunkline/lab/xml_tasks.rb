@@ -15,18 +15,18 @@ module Trunkline
       FIELDS = %i[name email note city status].freeze
       BATCH = 5
 
-      # @param renderer [String] a name in XMLRenderers
-      # @param options [Hash] those of the renderer
+      # @param renderer [String] a name of XMLRenderers
+      # @param options [Hash] options of the renderer
       def self.of(renderer, **options)
         require_relative "xml_renderers"
         new(XMLRenderers.named(renderer, **options))
       end
 
-      # @param renderer [#call] given records, gives the document
+      # @param renderer [#call] takes records and returns the document
       def initialize(renderer) = @renderer = renderer
 
-      # A document without its declaration and the white space between tags, in which builders may differ.
-      # @return [String] a digest of it
+      # Ignores the declaration, the white space between tags, and the quoting of text, in which builders may differ.
+      # @return [String] a digest of the document
       def self.digest(text)
         plain = text.dup.force_encoding(Encoding::UTF_8)
         plain = plain.sub(/\A<\?xml.*?\?>\s*/m, "").gsub(/>\s+</, "><").gsub("&quot;", "\"").strip
@@ -38,7 +38,7 @@ module Trunkline
         { digest: self.class.digest(text), bytes: text.bytesize }
       end
 
-      # @return [Hash] requests and cpu, and how often a document took how many microseconds
+      # @return [Hash] requests and cpu, and the counts of documents by microseconds
       def render(size:, seconds:)
         records = SIZES.fetch(size)
         counts = Hash.new(0)

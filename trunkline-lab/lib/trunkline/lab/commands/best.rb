@@ -8,7 +8,7 @@ require_relative "../search"
 module Trunkline
   module Lab
     module Commands
-      # The concurrency to use, found by search, and what the limit is.
+      # Finds the concurrency to use, and what limits it.
       class Best < Command
         include CallOptions
         include CallKinds
@@ -71,7 +71,7 @@ module Trunkline
           foreign = @target.foreign? && !@owner
           @most ||= foreign ? Target::MOST_IN_FLIGHT : MOST
           polite(in_flight: @most)
-          # Twice a dozen concurrencies at most are tried.
+          # A search tries about a dozen concurrencies at most.
           @budget = foreign ? Target::MOST_REQUESTS / (@repeats * 12 * kinds.size) : nil
         end
 
@@ -130,7 +130,7 @@ module Trunkline
                                                                                  dots: "CPU %", series: series)
         end
 
-        # The first kind's is the answer for programs.
+        # Programs read result.data, which has the answer for the first kind of calls.
         def answer(kind, search)
           found = { use: search.answer.concurrency, plateau: search.plateau, limiter: search.limiter,
                     little: search.little, goodput: Result.short(search.answer.goodput),

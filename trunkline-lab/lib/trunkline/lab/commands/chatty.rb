@@ -8,7 +8,8 @@ require_relative "../target"
 module Trunkline
   module Lab
     module Commands
-      # A Rack application whose request makes 15 calls to a second service, under load: what one line changes.
+      # A Rack application whose requests each make 15 calls to a second service, under load: the effect of changing one
+      # line.
       class Chatty < Command
         include CallsAndRuns
 
@@ -26,12 +27,12 @@ module Trunkline
         IN_FLIGHT = 4
         REQUESTS = 16
 
-        # @return [Hash] name => gems, of every way
+        # @return [Hash] name => gems, for every way
         def self.bundles
           WAYS.each_value.to_h { |way, gems| [folder(way, gems), Applications::GEMS.merge(GEMS, gems)] }
         end
 
-        # Those that need nothing more share their gems.
+        # Ways without additional gems share a folder of gems.
         def self.folder(way, gems) = gems.empty? ? "chatty" : "chatty_#{way}"
 
         private

@@ -6,7 +6,7 @@ require_relative "../target"
 module Trunkline
   module Lab
     module Commands
-      # POSTs of JSON one after the other, in the columns of `time`: user, system, total, real.
+      # POSTs of JSON one after another, reported in the columns of `time`: user, system, total, real.
       class Clients < Command
         include CallsAndRuns
 

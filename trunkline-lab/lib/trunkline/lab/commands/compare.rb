@@ -3,7 +3,7 @@
 module Trunkline
   module Lab
     module Commands
-      # Two results of the same command: is the second one better?
+      # Compares two results of the same command, and says whether the second one is better.
       class Compare < Command
         summary "two results of one command beside each other: faster, slower, or no difference"
         usage "A.json B.json"
@@ -65,10 +65,10 @@ module Trunkline
            [low, high].map { |edge| edge.round(3) }.join(" to "), chance(likely), told]
         end
 
-        # By chance alone, so seldom.
+        # The probability of such a difference by chance alone.
         def chance(likely) = likely < 0.001 ? "< 0.001" : likely.round(3)
 
-        # Both must agree: the interval excludes 1, and ranks could hardly be so by chance.
+        # A difference needs both tests: the interval excludes 1, and the rank test is significant.
         def verdict(figure, low, high, likely, samples)
           return "too few samples" if samples.any? { |side| side.size < 4 }
           return "no difference" if likely > ALPHA || low.nan? || (low..high).cover?(1.0)

@@ -6,8 +6,8 @@ require_relative "../repeats"
 module Trunkline
   module Lab
     module Commands
-      # Calls beside threads that keep Ruby's lock (the GVL) busy: what each client says that a call took, and what was
-      # true by the server's clock.
+      # Calls next to threads that keep Ruby's lock (the GVL) busy: the duration of a call that each client reports, and
+      # the true one by the server's clock.
       class Gvl < Command
         include Repeats
 
@@ -16,7 +16,7 @@ module Trunkline
         timed false
 
         BUSY = (0..8).to_a.freeze
-        SECONDS = 0.005 # that the server takes
+        SECONDS = 0.005 # seconds that the server takes
         LIMIT = 60      # seconds that a client may take for its calls
         CALL = { path: "/" }.freeze
         COLUMNS = ["client", "busy", "call", "told: answer", "told: lock", "true: answer", "true: lock"].freeze
@@ -24,7 +24,7 @@ module Trunkline
         private
 
         def defaults
-          @calls = 1 # with which a dozen clients take three and a half minutes: each call waits for the busy threads
+          @calls = 1 # with 1, a dozen clients take three and a half minutes: each call waits for the busy threads
           @runs = 3
           @busy = BUSY
         end
@@ -45,7 +45,7 @@ module Trunkline
 
         def title = "A server that takes #{(SECONDS * 1000).round} ms, called beside busy Ruby threads"
 
-        # The engine works beside the busy threads where there is a second core: nobody is pinned to one.
+        # The clients are not pinned to one core, so that the engine can run in parallel with the busy threads.
         def measure
           Origins::Scripted.open(method(:answer)) do |server|
             with_competitors(base: server.plain, pinned: false, checks: [{ call: CALL, digest: nil }]) do |competitors|
@@ -54,7 +54,7 @@ module Trunkline
           end
         end
 
-        # With the clock that all processes of a machine share.
+        # Answers with the monotonic clock, which all processes of a machine share.
         def answer(connection)
           while connection.request
             sleep SECONDS
@@ -116,7 +116,7 @@ module Trunkline
           format("%.1f", figure.value)
         end
 
-        # What a person takes for the server's time.
+        # The time that a user would read as the server's.
         def reported(row) = (row[3] || row[2]).to_f
 
         def draw(rows)

@@ -7,7 +7,7 @@ require_relative "xml"
 module Trunkline
   module Lab
     module Commands
-      # Downloads what the experiments compare, so that it is no part of what they take.
+      # Downloads the gems that the experiments compare, so that the downloads do not count in the experiments' time.
       class Install < Command
         summary "download the gems of every client that is not installed (into the lab's cache)"
         timed false

@@ -6,7 +6,7 @@ require_relative "../target"
 module Trunkline
   module Lab
     module Commands
-      # Calls over TLS to one host: with the client kept, and with a new one for each call.
+      # Calls over TLS to one host, with one client for all calls and with a new client for each call.
       class Keepalive < Command
         include CallsAndRuns
 
@@ -77,7 +77,7 @@ module Trunkline
           say(kind, rows)
         end
 
-        # @return [Hash{String => Hash}] label => way => samples, of those that were measured both ways
+        # @return [Hash{String => Hash}] label => way => samples, for clients that were measured in both ways
         def whole(kind)
           own = samples.keys.map(&:first).uniq.to_h do |label|
             [label, WAYS.to_h { |way| [way, samples[[label, kind, way]]] }]

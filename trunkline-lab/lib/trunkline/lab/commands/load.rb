@@ -8,9 +8,9 @@ require_relative "../threshold"
 
 module Trunkline
   module Lab
-    # One class for each command of the command line.
+    # Contains a class for each command of the command line.
     module Commands
-      # One run against one URL, reported as ApacheBench does, in microseconds.
+      # One run against one URL, with ApacheBench's report in microseconds.
       class Load < Command
         include CallOptions
         include CallKinds
@@ -67,7 +67,7 @@ module Trunkline
           end
         end
 
-        # After Ctrl-C, the calls until then.
+        # After Ctrl-C, returns the results up to then.
         def sample(process, call)
           process.ask(:many, **told(kind, call), concurrency: @concurrency, requests: @requests, seconds: @seconds,
                                                  rate: @rate, timings: true, limit: limit)
@@ -84,7 +84,7 @@ module Trunkline
           @requests = Target::MOST_REQUESTS if @requests.nil?
         end
 
-        # A worker that takes longer than all timeouts together is stuck.
+        # Seconds after which the worker is considered to be stuck: more than all timeouts together.
         def limit
           (@seconds || (@requests * @timeout / @concurrency)) + (@rate ? @requests.to_i / @rate : 0) + @timeout + 10
         end
@@ -103,7 +103,7 @@ module Trunkline
           @crossed = crossed.each { |sentence| @result.say(sentence) }
         end
 
-        # Samples are the intervals of the run; the whole run is the one sample when it was too short for two.
+        # The samples are the intervals of the run; a run that is too short for two intervals is a single sample.
         def figures
           intervals = @sample[:intervals].size < 2 ? [@sample] : @sample[:intervals]
           @result.figure(intervals.map { |one| one[:requests] / one[:wall] }, name: "requests/s", unit: "requests/s")
@@ -141,13 +141,13 @@ module Trunkline
           @thresholds.filter_map { |threshold| threshold.crossed(run) }
         end
 
-        # @return [Hash{String => Integer}] how often calls ended by which error, or were answered with which status
+        # @return [Hash{String => Integer}] number of failed calls by error or by status
         def failed
           erred = @sample[:statuses].select { |status, _| status.to_s.to_i >= 400 }
           @sample[:errors].merge(erred.transform_keys { |status| "answered #{status}" })
         end
 
-        # Where errors have a limit of the user's, that alone says how many are too many.
+        # If the user has set a limit for errors, only this limit decides whether there were too many.
         def status
           return STOPPED if @result.interrupted
           return CROSSED if @crossed&.any?

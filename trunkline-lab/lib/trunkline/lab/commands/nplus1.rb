@@ -8,8 +8,8 @@ require_relative "../target"
 module Trunkline
   module Lab
     module Commands
-      # A page of a Rails application that makes 15 calls one after another: what Trunkline::Insight finds and promises,
-      # and what following its advice then gives.
+      # A page of a Rails application that makes 15 calls one after another: what Trunkline::Insight finds and
+      # estimates, and the time after its advice has been followed.
       class Nplus1 < Command
         include Repeats
 
@@ -22,7 +22,7 @@ module Trunkline
         FILE = File.expand_path("../origins/orders_page.rb", __dir__)
         WAYS = { before: "one after another", promised: "side by side, promised",
                  after: "side by side, measured" }.freeze
-        ALLOWED = 25 # per cent that a promise may be off
+        ALLOWED = 25 # maximum deviation of an estimate in per cent
 
         # @return [Hash] name => gems
         def self.bundles = { FOLDER => Applications::GEMS.merge(GEMS) }

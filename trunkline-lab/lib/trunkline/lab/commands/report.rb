@@ -3,7 +3,7 @@
 module Trunkline
   module Lab
     module Commands
-      # All results of a folder in one page.
+      # Writes all results of a folder to one page.
       class Report < Command
         summary "all results (*.json) of a folder in one page, report.html beside them"
         usage "DIR"

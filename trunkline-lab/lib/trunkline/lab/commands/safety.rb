@@ -10,15 +10,15 @@ require_relative "../safety"
 module Trunkline
   module Lab
     module Commands
-      # What each client does behind its user's back, by its defaults, and what becomes of its calls where a server does
-      # wrong: facts, each with what the servers saw.
+      # Tests what each client does by default without its user's knowledge, and how its calls to faulty servers end.
+      # The results are facts, each with what the servers observed.
       class SafetyCommand < Command
         include Facts
 
         summary "replays, mixed up answers, leaked credentials, and what becomes of calls to servers that do wrong"
         timed false
 
-        AT_ONCE = 6 # faults: their servers and clients are to have the CPU when they want it
+        AT_ONCE = 6 # faults: a small number, so that their servers and clients get the CPU when they need it
         FAULTS_NOTE = <<~TEXT.split("\n").join(" ").freeze
           A timeout of #{Faults::Trial::TIMEOUT} s. "answer": the body that was meant, or, of a fault that should fail the call, "ok" all
           the same; "as sent": without being decoded; "no end": not within #{Faults::Trial::LIMIT} s; "crash": the process ended; "-":
@@ -87,7 +87,7 @@ module Trunkline
           others.each { |label, tests| @result.say("#{label}: #{Safety::TESTS.values_at(*tests).join("; ")}.") }
         end
 
-        # A table for each group: a row for each fault, a column for each client.
+        # Makes a table for each group, with a row for each fault and a column for each client.
         def conclude_faults
           note = FAULTS_NOTE
           Faults::ALL.group_by(&:group).each do |group, faults|
@@ -100,7 +100,7 @@ module Trunkline
           @faults.each { |label, seen| say_harm(label, seen) }
         end
 
-        # What nobody can want, whatever one thinks of lenience.
+        # Counts outcomes that are harmful under any policy about lenient parsing.
         def say_harm(label, seen)
           found = seen.each_value.reject { |one| one[:outcome] == "not tried" }
           told = HARMS.filter_map do |what, done|

@@ -9,7 +9,7 @@ require_relative "../simulation/storm"
 module Trunkline
   module Lab
     module Commands
-      # Retries towards a server that is in trouble: how many more requests it gets, and whether it recovers.
+      # Retries towards a failing server: how many additional requests it gets, and whether it recovers.
       class Storm < Command
         include Facts
         include Simulated
@@ -19,12 +19,12 @@ module Trunkline
         timed false
 
         CLIENTS = %w[trunkline_alone trunkline_retry trunkline_retry_unlimited faraday_retry httpx_retries].freeze
-        # Name => what the server does with each request.
+        # Name => the server's reaction to each request.
         FAILURES = {
           "503" => ->(connection) { connection.answer("out of order", status: "503 Service Unavailable") },
           "cut off" => ->(_connection) { :close }
         }.freeze
-        # Name => what the clients send.
+        # Name => the clients' requests.
         CALLS = {
           "GET" => { call: { path: "/" }, kind: "distinct" },
           "POST" => { call: { verb: "POST", path: "/", headers: { "Content-Type" => "application/json" } },
@@ -32,9 +32,9 @@ module Trunkline
         }.freeze
         TURNS = CALLS.keys.product(FAILURES.keys).freeze
         IN_FLIGHT = 20
-        SECONDS = 120 # that a client may take for a turn
-        BOUND = 1.2   # requests for each call that a budget of 10 %, with its floor, comes to at the most
-        STEP = 5      # seconds of a simulation that a chart's point stands for
+        SECONDS = 120 # seconds that a client may take for a turn
+        BOUND = 1.2   # maximum requests per call with a budget of 10 % and its floor
+        STEP = 5      # seconds of a simulation per point of a chart
 
         private
 
@@ -50,8 +50,7 @@ module Trunkline
           take unless @simulation_alone
         end
 
-        # Each turn of each client in a process of its own and with a server of its own, so that no budget has saved
-        # anything before.
+        # Each turn of each client runs in a separate process with a separate server, so that each budget starts empty.
         def take
           loaded = load_all
           rounds = rounds(@runs)
@@ -74,7 +73,7 @@ module Trunkline
           @result.missing[label] = error.message
         end
 
-        # @return [Hash] load: requests that came for each call; twice: how many came more than once
+        # @return [Hash] load: requests per call; twice: number of requests that arrived more than once
         def sample(preloaded, calls, failure)
           Origins::Counting.open(FAILURES.fetch(failure)) do |origin, base|
             preloaded.process(base: base) do |process|
@@ -115,7 +114,7 @@ module Trunkline
           [name, *loads.map { |one| format("%.2fx", one.value) }, format("%.1f %%", answered * 100), soon(seen)]
         end
 
-        # @return [String] the longest of the runs
+        # @return [String] the longest time to recover among the runs
         def soon(seen)
           times = seen.map(&:recovery)
           times.include?(nil) ? "not in #{Simulation::Storm::AFTER} s" : "#{times.max} s"
@@ -129,7 +128,7 @@ module Trunkline
             "keeps it overloaded."
         end
 
-        # The first run of each way.
+        # Draws the first run of each way.
         def draw(what, unit)
           series = simulated.map do |name, seen|
             points = yield(seen.first).each_slice(STEP).with_index.map do |counts, index|

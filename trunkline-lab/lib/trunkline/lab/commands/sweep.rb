@@ -8,7 +8,8 @@ require_relative "../repeats"
 module Trunkline
   module Lab
     module Commands
-      # How many at once? Each concurrency several times over, in mixed order; requests/s as a line, CPU as dots.
+      # Finds the best concurrency: measures each concurrency several times, in random order; requests/s as a line, CPU
+      # as dots.
       class Sweep < Command
         include CallOptions
         include CallKinds
@@ -22,7 +23,7 @@ module Trunkline
         WARM_UP = 50
         LIMIT_REPEATS = 3
         SIZE = /\A\d+\z/
-        # What each point of each client is summed up to.
+        # Summary of each point of each client.
         COLUMNS = ["client", "in flight", "requests/s", "95 % interval", "goodput/s", "errors", "CPU %",
                    "CPU us/request", "p50 us", "p90 us", "p99 us", "opened", "RSS MB"].freeze
         OPTIONAL = ["p50 us", "CPU us/request", "95 % interval", "p90 us", "opened", "goodput/s", "RSS MB"].freeze
@@ -74,7 +75,8 @@ module Trunkline
           @requests, @repeats = rest.map { |text| positive(text.to_i, "REQUESTS and REPEATS") }
         end
 
-        # Before another word that is no number stands a method, known or not; a word alone is a URL unless it is one.
+        # A word before another word that is not a number is a method, known or not; a single word is a URL unless it is
+        # a known method.
         def method_first?(rest)
           word, second = rest
           return false if word.nil? || word.include?(":") || Target::BUILT_IN.key?(word)
@@ -92,12 +94,12 @@ module Trunkline
           end
         end
 
-        # The programs know no politeness, and of calls that were asked for they make plain GETs alone.
+        # The programs in C have no limits for other people's servers, and of custom calls they support only plain GETs.
         def limits
           @target.foreign? || !plain? || @insecure ? [] : @limits
         end
 
-        # Towards a server of somebody else's, less is the default, and more has to be asked for.
+        # The defaults for a server of somebody else are lower; higher values need an option.
         def politely
           careful = @target.foreign? && !@owner
           @concurrencies ||= careful ? CONCURRENCIES.select { |step| step <= Target::MOST_IN_FLIGHT } : CONCURRENCIES
@@ -122,7 +124,7 @@ module Trunkline
           end
         end
 
-        # @return [Array(Member, Integer, String)] who, how many in flight, and the kind of calls
+        # @return [Array(Member, Integer, String)] client, number in flight, and kind of calls
         def turns(competitors)
           competitors.members.product(@concurrencies, kinds).select { |member, _, kind| member.makes?(kind) }
         end

@@ -10,7 +10,8 @@ require_relative "../simulation/tail"
 module Trunkline
   module Lab
     module Commands
-      # A server whose answers are slow now and then: what hedging makes of the slowest, and what it costs the server.
+      # A server with occasional slow responses: the effect of hedging on the slowest calls, and its cost for the
+      # server.
       class Tail < Command
         include Simulated
 
@@ -18,18 +19,18 @@ module Trunkline
         usage "[CALLS] [RUNS]"
 
         CLIENTS = %w[trunkline_alone trunkline_hedge faraday_retry_impatient httpx_retries_impatient].freeze
-        SECONDS = 0.005    # for an answer
+        SECONDS = 0.005    # for a response
         SLOW_SECONDS = 0.2
         SLOW_SHARE = 0.02
         IN_FLIGHT = 4
-        WARM_UP = 100      # calls, after which the usual time of an answer is known
+        WARM_UP = 100      # calls, after which the usual response time is known
         LIMIT = 120        # seconds that a client may take for its calls
         CALL = { call: { path: "/" }, kind: "distinct" }.freeze
         BODY = "done"
         SHARES = { "p50" => 50, "p95" => 95, "p99" => 99 }.freeze
         QUANTILES = %i[p50 p75 p90 p95 p98 p99].freeze
         SIMULATED = ["way", "p50", "p95", "p99", "p99.9", "more", "slow: p50", "slow: more"].freeze
-        # Name => settings of hedge: beside after:.
+        # Name => settings of hedge: in addition to after:.
         BUDGETS = { "hedging without a budget" => { max: 1.0 }, "Trunkline, the default budget" => {} }.freeze
 
         private
@@ -41,7 +42,7 @@ module Trunkline
 
         def title = "A server with a slow tail, and hedging"
 
-        # A simulation is the same on any machine.
+        # A simulation has the same result on any machine, so noise does not matter.
         def timed? = super && !@simulation_alone
 
         def measure
@@ -65,7 +66,7 @@ module Trunkline
           end
         end
 
-        # Each client's turn has the same chance: of its requests, those with the same numbers are slow.
+        # Each client's turn starts with the same seed, so that its requests with the same numbers are slow.
         def take_rounds(competitors, origin)
           rounds = rounds(@runs)
           @screen.progress("tail", @runs) do |advance|

@@ -6,8 +6,8 @@ require_relative "../origins/scripted"
 module Trunkline
   module Lab
     module Commands
-      # Asked to wait one second: how long each client takes for each phase that can stall, how often the server is
-      # asked, and how the call ends.
+      # Clients with a timeout of one second: how long each waits in each phase that can stall, how many attempts it
+      # makes, and how the call ends.
       class Timeouts < Command
         include Facts
 
@@ -16,7 +16,7 @@ module Trunkline
         timed false
 
         PHASES = ["connect", "TLS", "first byte", "between bytes"].freeze
-        LONGEST = 20 # times the timeout: then the client hangs
+        LONGEST = 20 # multiple of the timeout after which the client is considered to hang
         SLACK = 0.5  # seconds that a loaded machine may add
 
         private

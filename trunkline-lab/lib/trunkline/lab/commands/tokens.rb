@@ -6,7 +6,8 @@ require_relative "../repeats"
 module Trunkline
   module Lab
     module Commands
-      # Server-sent events at a steady pace, as a model sends tokens: how late each reaches the block that reads them.
+      # Server-sent events at a constant rate, as a model sends tokens: the delay until each reaches the block that
+      # reads them.
       class Tokens < Command
         include Repeats
 
@@ -53,7 +54,7 @@ module Trunkline
           end
         end
 
-        # With the clock that all processes of a machine share.
+        # Sends the monotonic clock, which all processes of a machine share.
         def answer(connection)
           while connection.request
             connection.write(HEAD)

@@ -7,14 +7,14 @@ require_relative "../repeats"
 module Trunkline
   module Lab
     module Commands
-      # All experiments, each small enough that all together take a few minutes; then one page of them.
+      # Runs all experiments, each small enough that together they take a few minutes, and writes one page.
       class Tour < Command
         include Repeats
 
         summary "all experiments, one after the other, and report.html"
         timed false
 
-        # In the order of the page. How often each is repeated is for a machine that has nothing else to do.
+        # In the order of the page. The numbers of repetitions are for an otherwise idle machine.
         STEPS = {
           "keepalive" => %w[6 7],
           "chatty" => %w[15 5],
@@ -30,7 +30,7 @@ module Trunkline
           "nplus1" => %w[15 5],
           "safety" => %w[--no-faults]
         }.freeze
-        # What each usually takes of the whole.
+        # Usual share of the total time.
         WEIGHTS = { "keepalive" => 2, "chatty" => 2, "xml" => 3, "clients" => 1.5, "sweep" => 3, "best" => 2.5,
                     "timeouts" => 2, "storm" => 2, "tail" => 2, "gvl" => 2, "tokens" => 1.5, "nplus1" => 1,
                     "safety" => 4 }.freeze
@@ -54,7 +54,7 @@ module Trunkline
 
         def choose(list) = STEPS.slice(*names(list, STEPS.keys, "experiment"))
 
-        # Not one result but one for each step.
+        # One result for each step, instead of a single one.
         attr_reader :results
 
         def measure
@@ -64,7 +64,7 @@ module Trunkline
           @steps.each_with_index { |(name, arguments), number| step(name, arguments, number) || raise(Interrupt) }
         end
 
-        # @return [Boolean] whether to go on
+        # @return [Boolean] whether to continue
         def step(name, arguments, number)
           @out.flush
           command = CLI.command(name).new(out: @out, err: @err)

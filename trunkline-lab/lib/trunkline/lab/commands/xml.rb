@@ -9,7 +9,8 @@ require_relative "../xml_requests"
 module Trunkline
   module Lab
     module Commands
-      # A small and a long XML document by each builder: the rendering alone, and whole requests to a Rails application.
+      # A small and a long XML document with each builder: the rendering only, and whole requests to a Rails
+      # application.
       class XML < Command
         include Repeats
 
@@ -17,14 +18,14 @@ module Trunkline
         usage "[RUNS]"
 
         SECONDS = 0.2
-        RENDERING = 0.3 # of the time that there is; whole requests take the rest
+        RENDERING = 0.3 # share of the available time; whole requests take the rest
         PERCENTAGES = [50, 90, 95, 99, 100].freeze
         OURS = "Trunkline::XML"
         LIMIT = "#{Limits::PREFIX}#{Limits::NullBuilder.label}".freeze
 
         def self.name = "xml"
 
-        # @return [Hash] name => gems, of every builder
+        # @return [Hash] name => gems, for every builder
         def self.bundles = XMLRenderers::GEMS.to_h { |name, (_, gems)| ["xml_#{name}", gems] }
 
         private
@@ -84,7 +85,7 @@ module Trunkline
           end
         end
 
-        # All are started before the first is asked, so that they load side by side.
+        # All processes are started before the first task, so that they load in parallel.
         def start(name, label, gems)
           reason = XMLRenderers.missing(name)
           return @result.missing[label] = reason if reason
@@ -117,7 +118,7 @@ module Trunkline
           @result.missing[LIMIT] = error.message
         end
 
-        # All must write the same document, but for white space and the declaration.
+        # All builders must write the same document, apart from white space and the declaration.
         def check(label, process)
           XMLTasks::SIZES.each_key do |size|
             seen = process.ask(:document, size: size)

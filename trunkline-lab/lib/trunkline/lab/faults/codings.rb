@@ -7,7 +7,7 @@ require_relative "fault"
 module Trunkline
   module Lab
     module Faults
-      # Bodies that grow when they are decoded, or that cannot be.
+      # Bodies that grow when they are decoded, or that cannot be decoded.
       module Codings
         extend Group
 
@@ -28,7 +28,7 @@ module Trunkline
           io.string
         end
 
-        # @return [String] with one bit of one byte changed
+        # @return [String] the bytes with one bit of one byte changed
         def self.flipped(bytes, index) = bytes.dup.tap { |one| one.setbyte(index, one.getbyte(index) ^ 1) }
 
         # @return [String] 24 MB of zeros, made once
@@ -38,7 +38,7 @@ module Trunkline
           add(name, does, answer(bytes, "Content-Encoding" => coding), coded: bytes, **rest)
         end
 
-        # Made by the programs of brotli and zstd: 24 MB of zeros, and "ok".
+        # Created with the programs brotli and zstd: 24 MB of zeros, and "ok".
         BOMBS = { "br" => "y///P/gnAOKxQCD3/o///3/wTwDEYRGA7v1f/v//4Z8AiMMCAN37Pw==".unpack1("m"),
                   "zstd" => zstd_bomb(24) }.freeze
         OKS = { "br" => "iwCAb2sD".unpack1("m"), "zstd" => "KLUv/QRYEQAAb2v5XBQW".unpack1("m") }.freeze

@@ -5,7 +5,7 @@ require_relative "fault"
 module Trunkline
   module Lab
     module Faults
-      # Connections that end, and what comes over them unasked.
+      # Connections that the server ends, and unsolicited bytes on them.
       module Connections
         extend Group
 

@@ -3,36 +3,37 @@
 module Trunkline
   module Lab
     module Faults
-      # One thing that a server does wrong. The script is called with the connection when a request has been read whole;
-      # the connection is an Origins::Scripted::Connection, or another that has its methods.
+      # One fault of a server. The script is called with the connection when a request has been read completely. The
+      # connection is an Origins::Scripted::Connection, or an object with the same methods.
       #
-      # group, name, does: for tables. body: what the caller must get, or nil where the call must fail. verb: of the
-      # call. upload: bytes of the call's body; with it the script is called when the head alone has been read. warm: a
-      # good call comes first, so that the connection is a kept one. pause: seconds until the call that follows. tls:
-      # only TLS has it. follow: the client follows redirects. headers: of the call. coded: the body as it is sent, for
-      # clients that leave codings to their callers. coding: what a client must be able to undo. place: where the call
-      # goes instead of a server with the script: :full_queue, :silent or :handshake (identity: what is shown there).
-      # http2: the connection speaks HTTP/2, and the script is called with the HTTP2::FrameStream of the request.
-      # late: it comes behind the end of the call, and may be found by the call that follows, which then fails, too.
-      # untried: the reason why the lab tries no client on it.
+      # group, name, does: for tables. body: the body that the caller must get, or nil if the call must fail. verb: of
+      # the call. upload: size of the request body in bytes; with it, the script is called when only the head has been
+      # read. warm: a good call comes first, so that the connection is a reused one. pause: seconds before the call that
+      # follows. tls: the fault exists only with TLS. follow: the client follows redirects. headers: of the call. coded:
+      # the encoded body, for clients that leave decoding to the caller. coding: a content coding that the client must
+      # support. place: target of the call instead of a server with the script: :full_queue, :silent or :handshake
+      # (identity: the certificate that the server presents). http2: the connection speaks HTTP/2, and the script is
+      # called with the HTTP2::FrameStream of the request. late: the fault comes after the end of the call, and may
+      # affect the call that follows, which then fails, too. untried: the reason why the lab tries no client on the
+      # fault.
       Fault = Struct.new(:group, :name, :does, :body, :verb, :upload, :warm, :pause, :tls, :follow, :headers, :coded,
                          :coding, :place, :identity, :http2, :late,
                          :untried, :script, keyword_init: true) do
-        # @return [Boolean] whether it keeps a CPU busy, so that no other should be tried meanwhile
+        # @return [Boolean] whether the fault keeps a CPU busy, so that no other fault should be tried at the same time
         def flood? = script && group == "HTTP/2: floods"
 
-        # @return [Boolean] whether the server is asked before the fault shows
+        # @return [Boolean] whether the server gets the request before the fault occurs
         def asked? = place.nil?
       end
 
-      # Bytes as a server sends them.
+      # Raw responses.
       module Bytes
         OK = "HTTP/1.1 200 OK\r\n"
         MEGABYTE = ("\0" * 1_048_576).freeze
 
         module_function
 
-        # @return [String] an answer with these fields and this body, whatever they say of each other
+        # @return [String] a response with these fields and this body, even if they contradict each other
         def head(*fields, body: "ok") = "#{OK}#{fields.map { |field| "#{field}\r\n" }.join}\r\n#{body}".b
 
         def answer(body = "ok", status: "200 OK", **headers)
@@ -41,7 +42,7 @@ module Trunkline
         end
       end
 
-      # A group of faults: extended by a module for each.
+      # A group of faults: each group is a module that extends this one.
       module Group
         include Bytes
 
@@ -52,8 +53,8 @@ module Trunkline
 
         def group(name) = @group = name
 
-        # @param bytes [String, nil] sent as they are, instead of a script
-        # @param rest [Hash] as Fault has it
+        # @param bytes [String, nil] raw bytes to send, instead of a script
+        # @param rest [Hash] members of Fault
         def add(name, does, bytes = nil, verb: :get, pause: 0, headers: {}, **rest, &script)
           script ||= ->(connection) { connection << bytes } if bytes
           faults << Fault.new(group: @group, name: name, does: does, verb: verb, pause: pause, headers: headers,

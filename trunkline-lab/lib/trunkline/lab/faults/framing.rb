@@ -5,7 +5,7 @@ require_relative "fault"
 module Trunkline
   module Lab
     module Faults
-      # Where one answer ends and the next begins.
+      # Faults in the framing of responses: where one ends and the next begins.
       module Framing
         extend Group
 

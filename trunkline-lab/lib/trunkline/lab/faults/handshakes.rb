@@ -5,7 +5,7 @@ require_relative "fault"
 module Trunkline
   module Lab
     module Faults
-      # What a server may show in the handshake: identities of Identities.
+      # Faults in the TLS handshake, with the certificates of Identities.
       module Handshakes
         extend Group
 

@@ -5,7 +5,7 @@ require_relative "fault"
 module Trunkline
   module Lab
     module Faults
-      # Status lines and fields.
+      # Faults in status lines and header fields.
       module Heads
         extend Group
 

@@ -5,12 +5,12 @@ require "openssl"
 module Trunkline
   module Lab
     module Faults
-      # Certificates of a server on 127.0.0.1 that are wrong in one way each, and one that is right; all but those of
-      # strangers lead to one authority. Made when they are first asked for.
+      # Certificates for a server on 127.0.0.1: each is wrong in one way, except a right one. All but those of an
+      # unknown issuer lead to one authority. Each is created at its first use.
       class Identities
         DAY = 86_400
         AUTHORITY = { "basicConstraints" => "critical,CA:TRUE" }.freeze
-        # name => in what it differs from the right one
+        # name => difference from the right one
         LEAVES = {
           right: {}, self_signed: { issuer: :itself }, unknown_authority: { issuer: :stranger },
           missing_intermediate: { chain: false }, wrong_host: { names: "DNS:wrong.test" },
@@ -18,7 +18,7 @@ module Trunkline
           not_yet_valid: { from: 2 * DAY, till: 10 * DAY }, for_clients: { usage: "clientAuth" }, tls_1_0: {},
           tls_1_1: {}, http2: {}
         }.freeze
-        # name => the newest that the server speaks
+        # name => newest TLS version of the server
         VERSIONS = { tls_1_0: OpenSSL::SSL::TLS1_VERSION, tls_1_1: OpenSSL::SSL::TLS1_1_VERSION }.freeze
         Pair = Struct.new(:certificate, :key)
 
@@ -28,7 +28,7 @@ module Trunkline
           @contexts = {}
         end
 
-        # @return [String] PEM, of what clients trust
+        # @return [String] PEM of the authority that clients trust
         def authority = root.certificate.to_pem
 
         # @param name [Symbol] of LEAVES
@@ -46,7 +46,7 @@ module Trunkline
           end
         end
 
-        # JRuby's openssl has no add_certificate, and wants the certificate itself in the chain.
+        # JRuby's openssl has no add_certificate, and requires the certificate itself in the chain.
         def identify(context, own, issuers)
           return context.add_certificate(own.certificate, own.key, issuers) unless RUBY_ENGINE == "jruby"
 
@@ -57,7 +57,7 @@ module Trunkline
 
         def limit(context, version)
           context.max_version = version
-          context.ciphers = "ALL:@SECLEVEL=0" # without which OpenSSL 3 refuses the handshake itself
+          context.ciphers = "ALL:@SECLEVEL=0" # otherwise OpenSSL 3 refuses the handshake itself
         end
 
         def root = @root ||= issue("Authority of faults", nil, AUTHORITY)
@@ -71,7 +71,7 @@ module Trunkline
                 from: from, till: till)
         end
 
-        # @param issuer [Pair, nil] nil: signed by itself
+        # @param issuer [Pair, nil] nil for a self-signed certificate
         def issue(name, issuer, extensions, from: -3600, till: DAY)
           key = OpenSSL::PKey::EC.generate("prime256v1")
           certificate = blank(name, key, from, till)

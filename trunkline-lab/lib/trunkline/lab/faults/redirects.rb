@@ -5,7 +5,7 @@ require_relative "fault"
 module Trunkline
   module Lab
     module Faults
-      # Redirects to where a client must not go, or not with what it carries.
+      # Redirects to targets that a client must not follow, or not with its credentials.
       module Redirects
         extend Group
 
@@ -14,7 +14,7 @@ module Trunkline
         class << self
           def redirect(location) = answer("", status: "302 Found", "Location" => location)
 
-          # "/there" tells which credentials it was sent; anything else redirects to it, at another host.
+          # "/there" returns the credentials that it got; any other path redirects to it, at another host.
           def to_there(connection, host)
             request = connection.requests.last
             return redirect("#{origin(connection, host)}/there") unless request.target == "/there"
@@ -24,7 +24,7 @@ module Trunkline
 
           private
 
-          # The origin of the connection's server, under another name.
+          # The origin of the connection's server, with another host name.
           def origin(connection, host)
             "#{connection.tls? ? "https" : "http"}://#{host}:#{connection.tcp.local_address.ip_port}"
           end

@@ -5,11 +5,11 @@ require_relative "fault"
 module Trunkline
   module Lab
     module Faults
-      # A server that falls silent, or almost, in each phase of a call.
+      # A server that stalls, or almost stalls, in each phase of a call.
       module Stalls
         extend Group
 
-        UPLOAD = 20_000_000 # bytes: more than sockets hold
+        UPLOAD = 20_000_000 # bytes: more than socket buffers hold
 
         group "Stalls"
 

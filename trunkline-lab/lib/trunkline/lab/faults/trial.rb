@@ -10,18 +10,18 @@ require_relative "identities"
 module Trunkline
   module Lab
     module Faults
-      # One client, called where a fault waits, and then once more by the same client: what became of both calls.
+      # Makes one call to a faulty server and then another one with the same client, and reports how both ended.
       class Trial
         TIMEOUT = 1    # seconds, of the client
-        LIMIT = 5      # seconds after which a call is taken for hung; its process is killed after those of both calls
-        LATE = 0.75    # of the timeout: from then on the time is told
+        LIMIT = 5      # seconds after which a call counts as hung; its process is killed after the limits of both calls
+        LATE = 0.75    # share of the timeout from which on the time is reported
         GOOD = "good"
         WITH_BODY = %i[post put patch].freeze
         NOT_TRIED = { told: "-", outcome: "not tried" }.freeze
 
         # @param preloaded [Preloaded]
         # @param identities [Identities]
-        # @param authority [String] the file of what clients trust
+        # @param authority [String] path of the trusted authority
         def initialize(preloaded, identities, authority)
           @preloaded = preloaded
           @peer = preloaded.peer
@@ -31,8 +31,8 @@ module Trunkline
 
         # @param fault [Fault]
         # @return [Hash] told: for a table; outcome: "answer", "other bytes", "as sent", "error", "no end", "crash",
-        #   "not tried"; seconds; error: its class; sent: how often the server got the request; after: what became of
-        #   the call that followed, "good" or what else
+        #   "not tried"; seconds; error: its class; sent: how often the server got the request; after: result of the
+        #   call that followed, "good" or another
         def run(fault)
           return NOT_TRIED if fault.untried || !able?(fault)
 
@@ -68,7 +68,7 @@ module Trunkline
           Origins::Scripted.open(script, tls: tls) { |server| yield tls ? server.tls : server.plain }
         end
 
-        # "/good" is answered as it should be; anything else as the fault has it.
+        # "/good" gets a valid response; any other path gets the fault.
         def script
           lambda do |connection|
             while (request = @fault.upload ? connection.head : connection.request)
@@ -80,7 +80,7 @@ module Trunkline
           end
         end
 
-        # The same of HTTP/2. A client that does not speak it after all is left without an answer.
+        # The script for HTTP/2. A connection that does not begin with HTTP/2's preface is closed without a response.
         def frames
           options = { grants: @fault.upload ? :never : :arrived, stranger: ->(connection, _) { connection.close } }
           lambda do |line|
@@ -106,7 +106,7 @@ module Trunkline
           failed(error.message)
         end
 
-        # An exception that is no StandardError, or that a good call before raised, is told with its class.
+        # An exception that is not a StandardError, or that the preceding good call raised, is reported with its class.
         def failed(message)
           case message
           when /\Ano answer within/ then { outcome: "no end", sent: @sent }

@@ -6,7 +6,7 @@ require_relative "program"
 module Trunkline
   module Lab
     module Limits
-      # An XML builder in C that writes nothing (null_builder.c): no builder that is called the same way can be quicker.
+      # An XML builder in C that writes nothing (null_builder.c): no builder with the same interface can be faster.
       module NullBuilder
         SOURCE = File.join(__dir__, "null_builder.c")
 
@@ -14,7 +14,7 @@ module Trunkline
 
         def label = "a builder in C that does nothing"
 
-        # @return [String] the extension, compiled for this Ruby
+        # @return [String] path of the extension, compiled for this Ruby
         # @raise [Failed]
         def library
           settings = RbConfig::CONFIG

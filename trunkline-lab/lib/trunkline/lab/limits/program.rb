@@ -6,17 +6,17 @@ require_relative "../processes"
 module Trunkline
   module Lab
     module Limits
-      # The program is not there, cannot be compiled, or failed.
+      # Raised when a program is missing, cannot be compiled, or failed.
       class Failed < StandardError; end
 
-      # Runs and compiles the programs.
+      # Compiles and runs the programs in C.
       module Program
         SECONDS_TO_COMPILE = 60
 
         module_function
 
-        # Runs it on the clients' core.
-        # @return [String] what it printed
+        # Runs a program on the clients' core.
+        # @return [String] its output
         # @raise [Failed]
         def run(*command, core: Processes::CLIENT_CORE, **options)
           output, status = Processes.run(*command, core: core, **options)
@@ -25,7 +25,7 @@ module Trunkline
           output
         end
 
-        # Compiles a source of one file, once, and again when it has changed.
+        # Compiles a source of one file, unless the cached program is newer.
         # @return [String] path of the program
         # @raise [Failed]
         def compile(source, libraries)
@@ -35,8 +35,8 @@ module Trunkline
           end
         end
 
-        # The file of that name in the cache. When it is missing or older than its source, the block makes it, under
-        # another name first, so that no other process finds it half written.
+        # Returns the path of a file in the cache. When it is missing or older than its source, the block creates it
+        # under a temporary name, so that no other process finds it incomplete.
         def built_from(source, name)
           built = File.join(Cache.directory("bin", *File.dirname(name)), File.basename(name))
           unless File.exist?(built) && File.mtime(built) > File.mtime(source)

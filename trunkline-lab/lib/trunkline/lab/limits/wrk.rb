@@ -6,11 +6,12 @@ require_relative "../cache"
 module Trunkline
   module Lab
     module Limits
-      # wrk with one thread. Its shortest duration is one second; when it is interrupted, it reports what it has until
+      # wrk with one thread. Its shortest duration is one second; when it is interrupted, it reports its results up to
       # then.
       class Wrk
         SECONDS = 0.4
-        # Composes one request and then counts up the number in it, which costs wrk less than wrk.format for each.
+        # Composes one request and then increments the number in it, which costs wrk less than wrk.format for each
+        # request.
         DISTINCT = <<~LUA
           local head, tail
           local number = 1000000
@@ -29,18 +30,18 @@ module Trunkline
           end
         LUA
 
-        # Of Calls::KINDS.
+        # A subset of Calls::KINDS.
         KINDS = %w[distinct repeated].freeze
 
         def self.label = "wrk"
 
-        # @raise [Failed] when it is not installed
+        # @raise [Failed] when wrk is not installed
         def initialize(base: "", **)
           @program = Processes.available?("wrk") or raise Failed, "wrk is not installed"
           @base = base
         end
 
-        # It does not show bodies.
+        # wrk does not print bodies.
         def probe(**) = { status: 200 }
 
         def many(call:, concurrency:, kind: "repeated", **)
@@ -50,8 +51,8 @@ module Trunkline
           taken.merge(statuses: { "200": taken[:requests] }, errors: {}, latency: {})
         end
 
-        # @param distinct [Boolean] whether each request has a URL of its own
-        # @param wrapper [Array<String>] a command that runs it
+        # @param distinct [Boolean] whether each request has a different URL
+        # @param wrapper [Array<String>] a command that runs wrk
         # @return [Hash] requests, and wall, user, sys and cpu in seconds
         def for_seconds(path, seconds, at_once: 1, distinct: false, headers: [], wrapper: [])
           before = Process.times

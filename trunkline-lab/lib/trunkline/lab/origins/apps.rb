@@ -15,12 +15,12 @@ module Trunkline
           { "static" => Static, "workers" => Workers, "echo" => Echo }.fetch(name).new(**options)
         end
 
-        # The fields of an answer in JSON to this request.
+        # The header fields of a JSON response to this request.
         def self.json_fields(env, body)
           JSON_FIELDS.merge("content-length" => body.bytesize.to_s, "x-request-id" => env["HTTP_X_REQUEST_ID"].to_s)
         end
 
-        # What nginx serves, for machines without it.
+        # Serves the same paths as Nginx, for machines without nginx.
         class Static
           BODIES = { MEDIUM => MEDIUM_BODY, ORDERS => ORDERS_BODY, SLOW_ORDERS => ORDERS_BODY }.freeze
 
@@ -34,7 +34,7 @@ module Trunkline
           end
         end
 
-        # A service that parses the JSON it is sent and answers with the same.
+        # Parses the JSON of the request and responds with the same JSON.
         class Echo
           def call(env)
             sent = env["rack.input"]&.read.to_s
@@ -43,8 +43,8 @@ module Trunkline
           end
         end
 
-        # A service of known capacity: each of its workers is busy with a request for some seconds, and a limited number
-        # of requests wait in its queue. A request that finds the queue full is answered with 429.
+        # A service of known capacity: each worker is busy with a request for some seconds, and a limited number of
+        # requests wait in the queue. A request that finds the queue full gets a 429.
         class Workers
           def initialize(workers: 8, seconds: 0.02, queue: 32)
             @seconds = seconds

@@ -6,13 +6,13 @@ require_relative "../peer"
 module Trunkline
   module Lab
     module Origins
-      # A Rack application whose every request makes many calls to a second service: one after the other through
-      # Faraday, or all at once. Its path names their kind, one of Calls::KINDS.
+      # A Rack application whose every request makes many calls to a second service: one after another with Faraday, or
+      # all in parallel. The path names the kind of the calls, one of Calls::KINDS.
       class Chatty
         JSON_FIELDS = { "Content-Type" => "application/json" }.freeze
 
-        # @param way [String] "parallel", or an adapter of Faraday's
-        # @param json_path [String] where POSTs of JSON go
+        # @param way [String] "parallel", or an adapter of Faraday
+        # @param json_path [String] path for POSTs of JSON
         def initialize(way:, base:, ca_file:, calls:, path:, json_path:)
           @count = calls
           @calls = Calls::KINDS.keys.to_h do |kind|
@@ -32,7 +32,7 @@ module Trunkline
 
         private
 
-        # @return [Proc] given calls, gives the status of each
+        # @return [Proc] takes calls and returns the status of each
         def parallel(base, ca_file)
           require "trunkline"
           client = Trunkline.new(base, timeout: 10, ca_file: ca_file)

@@ -5,10 +5,10 @@ require_relative "scripted"
 module Trunkline
   module Lab
     module Origins
-      # A server that counts what reaches it, and answers each request as a script says.
+      # A server that counts the requests it receives, and answers each one with a script.
       class Counting
-        # @param script [#call] given a connection whose request has been read; :close closes it
-        # @yield [origin] started; it is stopped whatever happens
+        # @param script [#call] takes a connection whose request has been read; returns :close to close it
+        # @yield [origin] which is running; it is stopped in any case
         def self.open(script)
           origin = new(script)
           Scripted.open(origin.method(:serve)) { |server| yield origin, server.plain }
@@ -21,8 +21,8 @@ module Trunkline
           @seen = Hash.new(0)
         end
 
-        # Counts what comes while the block runs.
-        # @return [Array<Integer>] of each request that differs from the others by path or content: how often it came
+        # Counts the requests that arrive while the block runs.
+        # @return [Array<Integer>] count of each request that differs from the others by path or content
         def count
           @lock.synchronize { @seen.clear }
           yield

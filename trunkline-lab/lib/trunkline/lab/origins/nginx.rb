@@ -9,14 +9,14 @@ require_relative "../processes"
 
 module Trunkline
   module Lab
-    # The servers that experiments run against, on free ports of 127.0.0.1, stopped whatever happens.
+    # The servers for the experiments, on free ports of 127.0.0.1; they are stopped in any case.
     module Origins
       SHORT = "/short"
       MEDIUM = "/medium"
       SLOW = "/slow"
       SHORT_BODY = "#{"trunkline " * 13}ok.".freeze # 133 bytes
       MEDIUM_BODY = (SHORT_BODY * 104)[0, 13_801].freeze
-      # Answers as a service does, to any method: 370 bytes of JSON under twelve header fields.
+      # Paths that answer any method as a typical service does: 370 bytes of JSON with twelve header fields.
       ORDERS = "/orders"
       SLOW_ORDERS = "/slow/orders"
       ORDERS_BODY = JSON.generate(
@@ -26,7 +26,7 @@ module Trunkline
                 { sku: "TL-250", quantity: 1, price: 8_999, title: "Trunk line, 250 m" }],
         shipping: { carrier: "postal", days: 3 }
       ).freeze
-      # Those that a service adds to nginx's own Server, Date, Content-Type, Content-Length and Connection.
+      # Fields that a service adds to nginx's Server, Date, Content-Type, Content-Length and Connection.
       ORDERS_FIELDS = {
         "Cache-Control" => "private, max-age=0, must-revalidate", "ETag" => "W/\\\"5d41402abc4b2a76\\\"",
         "Vary" => "Accept, Accept-Encoding", "X-Request-Id" => "$http_x_request_id", "X-Runtime" => "0.004217",
@@ -35,7 +35,7 @@ module Trunkline
       SLOW_SECONDS = 0.01
       START_SECONDS = 30
 
-      # A server that did not start.
+      # Raised when a server did not start.
       class Missing < StandardError; end
 
       def self.free_ports(*names)
@@ -45,9 +45,9 @@ module Trunkline
         servers&.each(&:close)
       end
 
-      # For servers that are a program with a folder of its own.
+      # For servers that are a program with a separate folder.
       module InFolder
-        # @yield [server] started; it is stopped whatever happens
+        # @yield [server] which is running; it is stopped in any case
         def open
           Dir.mktmpdir("trunkline-lab-") do |folder|
             server = new(folder)
@@ -60,9 +60,9 @@ module Trunkline
         end
       end
 
-      # nginx, its configuration, files and certificates made on the spot. Its ports: plain, without tcp_nopush and TLS,
-      # which keep connections; TLS with HTTP/2; TLS that closes after each answer and resumes no session; and one that
-      # counts connections.
+      # nginx, with a generated configuration, files and certificates. The ports plain, without_nopush and tls keep
+      # connections; http2 is HTTP/2 over TLS; fresh_tls closes the connection after each response and resumes no
+      # session; status returns the number of connections.
       class Nginx
         extend InFolder
 
@@ -114,7 +114,7 @@ module Trunkline
         def connections
           before = accepted
           yield
-          accepted - before - 1 # the second look at the counter is a connection too
+          accepted - before - 1 # reading the counter again opens a connection, too
         end
 
         private
@@ -127,9 +127,9 @@ module Trunkline
           Net::HTTP.get(URI("http://127.0.0.1:#{@ports[:status]}/"))[/requests\s+(\d+)/, 1].to_i
         end
 
-        # One process and no master, so that the origin stays on one core and ends with one signal. With tcp_nopush, as
-        # in Debian's nginx.conf, a file leaves in one segment with its head; without it, which is nginx's default, the
-        # client reads the head first and has to wait once more for the file.
+        # A single process without a master, so that the server stays on one core and ends with one signal. With
+        # tcp_nopush, as in Debian's nginx.conf, a file is sent in one segment with its head. Without it, which is
+        # nginx's default, the client reads the head first and has to wait again for the file.
         def configuration
           <<~NGINX
             #{echo_module && "load_module #{echo_module};"}
@@ -173,7 +173,7 @@ module Trunkline
           [*locations, *delayed].join(" ")
         end
 
-        # Paths that nginx's echo module answers after so many seconds, as another path is answered.
+        # Paths that nginx's echo module answers with the response of another path, after a delay in seconds.
         # @return [Hash{String => Array(Float, String)}]
         def delays = { SLOW => [SLOW_SECONDS, SHORT], SLOW_ORDERS => [SLOW_SECONDS, ORDERS] }
 

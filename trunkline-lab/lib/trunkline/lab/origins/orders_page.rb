@@ -9,10 +9,10 @@ require_relative "../clock"
 module Trunkline
   module Lab
     module Origins
-      # A small Rails application whose page makes many calls to a second service: one after another, or as
-      # Trunkline::Insight advises. It tells as JSON how long the calls took, and what Insight has found.
+      # A small Rails application with a page that makes many calls to a second service: one after another, or as
+      # Trunkline::Insight advises. It returns as JSON how long the calls took, and what Insight has found.
       class OrdersPage
-        # What Rails wants to be told.
+        # The minimal settings for Rails.
         class Application < ::Rails::Application
           config.load_defaults("#{::Rails::VERSION::MAJOR}.#{::Rails::VERSION::MINOR}")
           config.eager_load = true
@@ -21,7 +21,7 @@ module Trunkline
           config.hosts.clear
         end
 
-        # The page, before and after, and what was found in between.
+        # The page before and after the change, and the finding in between.
         class OrdersController < ActionController::Base
           class << self
             attr_accessor :client, :paths
@@ -30,7 +30,7 @@ module Trunkline
           def index = tell { paths.map { |path| client.get(path) } }
           def batch = tell { client.map(paths).to_a }
 
-          # The finding of the last request that had one; then it is forgotten.
+          # Returns the finding of the last request that had one, and clears the reports.
           def found
             finding = Insight.report.reports.last&.findings&.find { |one| one.kind == :loop }
             Insight.clear
@@ -50,8 +50,8 @@ module Trunkline
         end
 
         # @param base [String] of the second service
-        # @param path [String] there
-        # @param calls [Integer] of each page
+        # @param path [String] on the second service
+        # @param calls [Integer] per page
         def initialize(base:, path:, calls:)
           OrdersController.client = ::Trunkline.new(base, timeout: 10)
           OrdersController.paths = Array.new(calls) { |number| "#{path}?id=#{number + 1}" }

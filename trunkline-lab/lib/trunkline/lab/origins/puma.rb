@@ -12,13 +12,13 @@ require_relative "nginx"
 module Trunkline
   module Lab
     module Origins
-      # Puma with one of the lab's Rack applications (puma_server.rb), in a process of its own. Stands in for nginx
-      # where there is none.
+      # Puma with one of the lab's Rack applications (puma_server.rb), in a separate process. Replaces nginx where that
+      # is not installed.
       class Puma
         SERVER = File.join(__dir__, "puma_server.rb")
 
-        # @param options [Hash] those of #initialize
-        # @yield [origin] started; it is stopped whatever happens
+        # @param options [Hash] options of #initialize
+        # @yield [origin] which is running; it is stopped in any case
         def self.open(**options)
           origin = new(**options)
           yield origin.start
@@ -26,9 +26,9 @@ module Trunkline
           origin&.stop
         end
 
-        # @param app [String] a name in Apps; or the name of a class, with the file that it is in
-        # @param environment [Hash, nil] the process's, when it needs other gems than ours
-        # @param options [Hash] those of the application
+        # @param app [String] a name in Apps; or the name of a class, with the file that defines it
+        # @param environment [Hash, nil] environment of the process, when it needs other gems than this one
+        # @param options [Hash] options of the application
         def initialize(app: "static", file: nil, threads: 16, environment: nil, **options)
           @folder = Dir.mktmpdir("trunkline-lab-")
           @app = app
@@ -50,7 +50,7 @@ module Trunkline
 
         def start = launch.wait_until_it_serves
 
-        # So that several can load side by side, none is waited for.
+        # Starts the process without waiting for it, so that several can load in parallel.
         def launch
           settings = { app: @app, file: @file, threads: @threads, options: @options, cert: @certificates.cert_file,
                        key: @certificates.key_file }
@@ -79,7 +79,7 @@ module Trunkline
           FileUtils.rm_rf(@folder)
         end
 
-        # Puma does not count them.
+        # Puma does not count connections.
         def connections
           yield
           nil
@@ -89,7 +89,7 @@ module Trunkline
 
         def errors = File.join(@folder, "errors")
 
-        # A second Ruby on the server's core when it is the server; the applications under load move freely.
+        # A static server is pinned to the server's core. Applications under load are not pinned.
         def core = @environment ? nil : Processes::ORIGIN_CORE
       end
     end

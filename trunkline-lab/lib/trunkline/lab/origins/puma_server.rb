@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Serves one of the lab's Rack applications by Puma; ruby puma_server.rb SETTINGS, as JSON. Tells its ports, plain and
-# TLS, in one line of standard output, and ends by a signal.
+# Serves one of the lab's Rack applications with Puma. Usage: ruby puma_server.rb SETTINGS (JSON). Prints its ports,
+# plain and TLS, in one line on standard output, and runs until a signal ends it.
 
 require "json"
 require "puma"

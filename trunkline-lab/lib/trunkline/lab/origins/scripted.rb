@@ -7,8 +7,8 @@ require_relative "scripted_connection"
 module Trunkline
   module Lab
     module Origins
-      # A server that runs a script for each connection, in a thread of its own. An error of its socket in the script is
-      # caused by the client, and is part of the experiment.
+      # A server that runs a script for each connection, in a separate thread. A socket error in the script was caused
+      # by the client and is part of the experiment.
       class Scripted
         # @yield [server]
         def self.open(script, **options)
@@ -18,7 +18,7 @@ module Trunkline
           server&.stop
         end
 
-        # @param script [#call] given each Connection
+        # @param script [#call] called with each Connection
         # @param tls [OpenSSL::SSL::SSLContext, nil]
         def initialize(script, tls: nil)
           @script = script
@@ -52,7 +52,7 @@ module Trunkline
           stream = shake_hands(socket)
           @script.call(Connection.new(stream, number))
         rescue IOError, SystemCallError, OpenSSL::SSL::SSLError
-          nil # the client gave up
+          nil # the client closed the connection
         ensure
           close(stream, socket)
         end
@@ -63,7 +63,7 @@ module Trunkline
           OpenSSL::SSL::SSLSocket.new(socket, @tls).tap(&:accept)
         end
 
-        # Each end of TLS is said, but where the script has ended TCP itself.
+        # Ends TLS properly, unless the script has closed the TCP connection.
         def close(stream, socket)
           stream.close unless stream.nil? || socket.closed?
         rescue IOError, SystemCallError, OpenSSL::SSL::SSLError
@@ -73,7 +73,7 @@ module Trunkline
         end
       end
 
-      # A listener whose queue is full, so that no further connection is accepted.
+      # A listener with a full queue, so that no further connection is accepted.
       class FullQueue
         FILLERS = 4
 

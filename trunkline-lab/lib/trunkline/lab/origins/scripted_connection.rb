@@ -7,9 +7,9 @@ module Trunkline
   module Lab
     module Origins
       class Scripted
-        # One connection, as a script sees it: reads requests, writes whatever it likes, and ends as it likes.
+        # A connection, as a script uses it: reads requests, writes any bytes, and ends in any way.
         class Connection
-          # A request as it came.
+          # A request as received.
           Request = Struct.new(:verb, :target, :headers, :body) do
             def [](name) = headers[name.downcase]
           end
@@ -23,16 +23,16 @@ module Trunkline
             @requests = []
           end
 
-          # @return [Request, nil] nil at the end
+          # @return [Request, nil] nil at the end of the connection
           def request
             read { |headers| body(headers) }
           end
 
-          # @return [Boolean] whether there is something that was not read yet
+          # @return [Boolean] whether there are unread bytes
           def waiting? = @stream.wait_readable(0) ? true : false
 
-          # A request without its body, which is left unread.
-          # @return [Request, nil] nil at the end
+          # Reads a request without its body.
+          # @return [Request, nil] nil at the end of the connection
           def head = read { "" }
 
           def answer(text, status: "200 OK", headers: {})
@@ -51,7 +51,7 @@ module Trunkline
             end
           end
 
-          # Reads whatever comes and answers nothing.
+          # Reads until the client closes the connection, and answers nothing.
           def stall
             nil while @stream.readpartial(4096)
           end
@@ -65,10 +65,10 @@ module Trunkline
           def close = @stream.close
           def half_close = tcp.close_write
 
-          # The end of TCP without that of TLS.
+          # Closes the TCP connection without ending TLS.
           def close_abruptly = tcp.close
 
-          # A reset instead of an end.
+          # Closes the connection with a reset.
           def reset
             tcp.setsockopt(Socket::SOL_SOCKET, Socket::SO_LINGER, [1, 0].pack("ii"))
             tcp.close
@@ -79,7 +79,7 @@ module Trunkline
 
           private
 
-          # @yield [headers] gives the body
+          # @yield [headers] returns the body
           def read
             line = @stream.gets or return
             verb, target = line.split

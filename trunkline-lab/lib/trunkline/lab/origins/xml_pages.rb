@@ -9,17 +9,17 @@ require_relative "../xml_tasks"
 module Trunkline
   module Lab
     module Origins
-      # A small Rails application that answers with a small or a long XML document, from a template for the given
+      # A small Rails application that responds with a small or a long XML document, from a template for the given
       # builder.
       class XMLPages
         VIEWS = File.join(__dir__, "views")
-        # Templates of builders that Rails does not know: the code that they stand for.
+        # Template handlers for builders that Rails does not support: the Ruby code for a template.
         HANDLERS = {
           nokogiri: ->(source) { "Nokogiri::XML::Builder.new(encoding: \"UTF-8\") { |xml| #{source} }.to_xml" },
           ox: ->(source) { "xml = Ox::Builder.new(indent: 2); xml.instruct; #{source}; xml.close; xml.to_s" }
         }.freeze
 
-        # What Rails wants to be told.
+        # The minimal settings for Rails.
         class Application < ::Rails::Application
           config.load_defaults("#{::Rails::VERSION::MAJOR}.#{::Rails::VERSION::MINOR}")
           config.eager_load = true
@@ -28,7 +28,7 @@ module Trunkline
           config.hosts.clear
         end
 
-        # Renders by the template of the renderer in force.
+        # Renders the template of the current renderer.
         class RecordsController < ActionController::Base
           prepend_view_path VIEWS
 
@@ -54,7 +54,7 @@ module Trunkline
 
         private
 
-        # @return [Symbol] the suffix of its templates
+        # @return [Symbol] file name suffix of the renderer's templates
         def handle(renderer)
           code = HANDLERS[renderer] or return :builder
           ActionView::Template.register_template_handler(renderer, ->(_template, source) { code.call(source) })

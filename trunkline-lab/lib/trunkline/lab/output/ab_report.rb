@@ -5,14 +5,14 @@ require_relative "../histogram"
 module Trunkline
   module Lab
     module Output
-      # The report of ApacheBench, its labels and their order kept, so that what reads one reads the other; times are in
-      # microseconds.
+      # A report in the format of ApacheBench, with its labels in the same order, so that programs that parse one can
+      # parse the other; times are in microseconds.
       class AbReport
         SERVED = "Percentage of the requests served within a certain time (us)"
         PERCENTAGES = [50, 66, 75, 80, 90, 95, 98, 99, 99.9, 100].freeze
 
         # @param sample [Hash] Tasks#many, with timings
-        # @param path [String] what was asked for
+        # @param path [String] path of the requests
         def initialize(target:, response:, sample:, concurrency:, rate:, path: target.path)
           @target = target
           @path = path
@@ -93,7 +93,7 @@ module Trunkline
           end].join("\n")
         end
 
-        # With a rate, a call that had to wait for its turn has waited all the same (coordinated omission).
+        # With a rate, the time that a call waited for its start is included (coordinated omission).
         def corrected
           unless @rate
             return "Closed loop: a slow answer delays the calls after it, which the figures above do not show."

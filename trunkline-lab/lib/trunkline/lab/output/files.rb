@@ -24,7 +24,7 @@ module Trunkline
 
         module_function
 
-        # @param results [Array<Hash>] as Result#to_h or Result.read give them; JSON of one is that one
+        # @param results [Array<Hash>] from Result#to_h or Result.read; the JSON of a single result is that result
         # @param files [Hash] kind => path
         # @raise [Stop]
         def write(results, files)
@@ -44,7 +44,7 @@ module Trunkline
           end
         end
 
-        # @yield [figure] gives the rows of one, without what says which figure it is
+        # @yield [figure] returns the rows of one figure, without the columns that identify it
         def rows(columns, results)
           CSV.generate do |csv|
             csv << columns
@@ -61,7 +61,7 @@ module Trunkline
 
         def html(results) = Page.new(results).to_s
 
-        # Before anything is measured.
+        # Checks the paths before the measurement.
         # @raise [Stop]
         def check(paths)
           paths.each do |path|

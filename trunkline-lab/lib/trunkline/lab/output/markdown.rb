@@ -8,7 +8,7 @@ module Trunkline
     module Output
       # Results as Markdown with tables (GitHub's), for pull requests and wikis.
       class Markdown
-        # @param results [Array<Hash>] as Result.read gives them
+        # @param results [Array<Hash>] from Result.read
         def initialize(results) = @results = results
 
         # @return [String]
@@ -48,7 +48,7 @@ module Trunkline
           ["Not measured:", "", *missing.map { |label, reason| "- #{escape("#{label}: #{reason}")}" }].join("\n")
         end
 
-        # What Markdown or HTML would take for its own.
+        # Escapes characters that have a meaning in Markdown or HTML.
         def escape(text) = text.gsub(/[\\`*_|<>\[\]&]/) { |character| "\\#{character}" }.gsub(/\s*\n\s*/, " ")
       end
     end

@@ -17,7 +17,7 @@ module Trunkline
 
         RANGE = /\A([\d.,]+ to [\d.,]+|-)\z/
 
-        # @param results [Array<Hash>] as Result.read gives them
+        # @param results [Array<Hash>] from Result.read
         def initialize(results) = @results = results
 
         def to_s = TEMPLATE.result(binding)
@@ -30,10 +30,10 @@ module Trunkline
 
         def state(result) = Result::STATES.fetch(result[:state])
 
-        # For either kind of screen; the style shows one.
+        # Charts for wide and for narrow screens; the style sheet shows one of them.
         def charts(chart) = [SVG::WIDE, SVG::NARROW].map { |width| SVG.new(chart, width: width).to_s }.join("\n")
 
-        # @return [Array] of a chart with lines: which is whose
+        # @return [Array] the legend of a chart with lines
         def legend(chart) = SVG.new(chart).legend
 
         def cell(table, row, index)
@@ -44,7 +44,7 @@ module Trunkline
 
         def heading(table, index) = "<th scope=\"col\"#{place(table, index)}>#{h(table[:columns][index])}</th>"
 
-        # Numbers stand at the right, in columns that have nothing else, and so does what is over them.
+        # Columns that contain only numbers, and their titles, are aligned to the right.
         def place(table, index)
           cells = table[:rows].map { |row| row[index].to_s }
           " class=\"number\"" if cells.any?(/\d/) && cells.all? { |cell| number?(cell) }

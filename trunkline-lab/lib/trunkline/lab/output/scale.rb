@@ -3,15 +3,15 @@
 module Trunkline
   module Lab
     module Output
-      # One axis: where a value lies between its ends, and where its ticks are. Values that are more than WIDE times as
-      # far apart are shown on a logarithmic scale, so that the largest leaves the others apart.
+      # One axis: the position of a value between its ends, and its ticks. Values whose ratio is above WIDE are shown on
+      # a logarithmic scale, so that the smaller ones can be distinguished.
       class Scale
         WIDE = 10.0
         STEPS = [1, 2, 5].freeze
 
-        # @param values [Array<Numeric>] what is shown
+        # @param values [Array<Numeric>] values to show
         # @param zero [Boolean] whether a linear scale begins at 0
-        # @param wide [Float] from which ratio of the largest to the smallest on it is logarithmic
+        # @param wide [Float] ratio of the largest to the smallest value from which on the scale is logarithmic
         def initialize(values, zero: true, wide: WIDE)
           positive = values.select(&:positive?)
           @log = positive.any? && positive.max / positive.min.to_f > wide

@@ -7,10 +7,9 @@ require_relative "text_table"
 
 module Trunkline
   module Lab
-    # The forms of a result: text, files, a page.
+    # The output formats of a result: text, files, a page.
     module Output
-      # What is printed: results on standard output; on standard error what the lab is busy with, while that is a
-      # terminal.
+      # Terminal output: results on standard output; progress on standard error, if that is a terminal.
       class Screen
         def initialize(out, err, quiet: false)
           @out = out
@@ -22,7 +21,7 @@ module Trunkline
           @err.print("\r\e[K#{text[0, TextChart.columns - 1]}") if @err.tty? && !@quiet
         end
 
-        # @yield [bar] which is told #advance after each step
+        # @yield [bar] whose #advance is called after each step
         def progress(title, steps)
           busy("")
           if @err.tty? && !@quiet

@@ -6,25 +6,25 @@ require_relative "scale"
 module Trunkline
   module Lab
     module Output
-      # Charts as SVG: colours come from the page's style, every point can be focused and says what it is. A chart is
-      # drawn for one width; letters keep their size where the page shows it at that width.
+      # Charts as SVG: colours come from the page's style sheet, every point can be focused and has a description. A
+      # chart is drawn for one width; text keeps its size when the page shows the chart at that width.
       class SVG
         WIDE = 760
-        NARROW = 340 # a telephone's, less the page's edges
+        NARROW = 340 # of a mobile phone, minus the page's margins
         LEFT = 58
         RIGHT = 40
         TOP = 30
         BOTTOM = 46
         HEIGHTS = { WIDE => 340, NARROW => 300 }.freeze
         BAR = 28
-        BAR_NARROW = 44 # the label above the bar
+        BAR_NARROW = 44 # with the label above the bar
         LABELS = 170..330
         LETTER = 7
-        VALUE = 100 # width kept for a bar's value
+        VALUE = 100 # width reserved for a bar's value
         GAP = 34 # between the labels of ticks
         COLORS = 8
 
-        # @param chart [Hash] as Result#chart makes them
+        # @param chart [Hash] from Result#chart
         # @param width [Integer] WIDE or NARROW
         def initialize(chart, width: WIDE)
           @chart = chart
@@ -41,13 +41,13 @@ module Trunkline
           end
         end
 
-        # Which line is whose, beside the chart, so that it covers none.
+        # The legend of the lines, next to the chart, so that it covers no line.
         # @return [Array(String, String)] classes of the line, and the label
         def legend = @series.each_with_index.map { |one, index| [style(one, index), one[:label]] }
 
         private
 
-        # Lines on the left axis; of a sweep also dots on the right one.
+        # Lines on the left axis; for a sweep, also dots on the right axis.
         def lines
           return "" if @series.empty?
 
@@ -60,7 +60,7 @@ module Trunkline
 
         def dots? = @chart.key?(:dots)
 
-        # Where zero is a value like others, no axis is logarithmic; that of a chart without dots goes across evenly.
+        # An axis with values of zero is not logarithmic; nor is the horizontal axis of a chart without dots.
         def scales
           points = @series.flat_map { |one| one[:points] }
           ups = points.flat_map { |point| point.values_at(:y, :low, :high).compact }
@@ -87,7 +87,7 @@ module Trunkline
 
         def name(text, scale) = scale.log? ? "#{text} (log scale)" : text
 
-        # Labels that do not run into each other.
+        # Ticks whose labels do not overlap.
         def ticks
           xs = @series.flat_map { |one| one[:points].map { |point| point[:x] } }.uniq.sort
           xs.each_with_object([]) { |x, kept| kept << x if kept.empty? || along(x) - along(kept.last) > GAP }
@@ -103,7 +103,7 @@ module Trunkline
           "line #{color(index)}#{" ours" if one[:ours]}#{" limit" if one[:label].start_with?("limit:")}"
         end
 
-        # When there is no further colour, the first ones again, dotted.
+        # After the last colour, the first ones are used again with dotted lines.
         def color(index) = "c#{index % COLORS}#{" again" if index >= COLORS}"
 
         def mark(one, point, color)
@@ -155,7 +155,7 @@ module Trunkline
             "aria-label=\"#{escape(label)}\">#{yield}</svg>"
         end
 
-        # Attributes for the pointer, the keyboard and screen readers.
+        # Attributes for the mouse, the keyboard and screen readers.
         def told(text) = "tabindex=\"0\" role=\"img\" aria-label=\"#{escape(text)}\" data-tip=\"#{escape(text)}\""
 
         def text(x, y, text, anchor = "start")

@@ -7,11 +7,11 @@ require "unicode_plot"
 module Trunkline
   module Lab
     module Output
-      # Charts for a terminal, no wider than that.
+      # Charts for a terminal, limited to its width.
       module TextChart
         WIDEST = 100
         NARROWEST = 8
-        AXES = 24 # what UnicodePlot adds on both sides
+        AXES = 24 # columns that UnicodePlot adds on both sides
 
         module_function
 
@@ -36,7 +36,7 @@ module Trunkline
           render(plot, color)
         end
 
-        # @return [Array(Array, Array)] where they are
+        # @return [Array(Array, Array)] x and y values
         def points(series) = series[:points].map { |point| point.values_at(:x, :y) }.transpose
 
         def bars(chart, color)

@@ -5,15 +5,15 @@ require "terminal-table"
 module Trunkline
   module Lab
     module Output
-      # A table for a terminal, no wider than that: first columns that one can do without are left out, the last first;
-      # if that does not do, each cell stands on a line of its own. A pipe (width nil) has no width.
+      # A table for a terminal, limited to its width: first, optional columns are left out, the last one first; if that
+      # is not enough, each cell is printed on a separate line. A pipe (width nil) has no width.
       class TextTable
         OURS = /\ATrunkline\b/
         NUMBER = /\A[<>~-]?[\d.,]+\s*(%|x|us|ms|s)?\z/
 
-        # @param table [Hash] as Result#table makes them
+        # @param table [Hash] from Result#table
         # @param width [Integer, nil]
-        # @yield [text] to be made strong
+        # @yield [text] returns the text in bold
         def initialize(table, width: nil, &strong)
           @table = table
           @width = width

@@ -11,7 +11,7 @@ module Trunkline
         lacks :redirects, :fork
         speaks :http2
 
-        # Connections belong to the reactor that opened them, and are closed with it.
+        # Connections belong to the reactor that opened them, and are closed with the reactor.
         def session(&block)
           require "async"
           require "async/http/internet"
@@ -53,7 +53,7 @@ module Trunkline
           end
         end
 
-        # In a thread of its own, with an event loop of its own.
+        # Runs in a separate thread, with a separate event loop.
         def pieces(client, call, &block)
           Sync { client.get(call.path, call.headers.to_a).body.each(&block) }
         end

@@ -13,7 +13,7 @@ module Trunkline
         HTTP2 = 4 # CURL_HTTP_VERSION_2TLS
         private_constant :HTTP2
 
-        # A multi handle, to which each easy handle is added again when it is done.
+        # Uses a multi handle; each easy handle is added to it again when its call is done.
         def many(calls, concurrency, recorder)
           multi = @multi ||= self.multi
           easies = @easies ||= []

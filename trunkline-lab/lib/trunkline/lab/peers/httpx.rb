@@ -13,7 +13,7 @@ module Trunkline
         private
 
         def open
-          require "set" # httpx expects it to be there, as it is from Ruby 3.2 on
+          require "set" # httpx expects Set to be loaded, as it is in Ruby 3.2 and newer
           require "httpx"
           session = ::HTTPX.with(origin: @base, timeout: { connect_timeout: @timeout, request_timeout: @timeout })
           session = session.with(ssl: { ca_file: @ca_file }) if @ca_file

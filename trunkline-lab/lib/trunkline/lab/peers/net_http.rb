@@ -22,7 +22,7 @@ module Trunkline
           http
         end
 
-        # Started within its first call, so that a connect that stalls is part of the call.
+        # The session is started within the first call, so that a stalled connect is part of the call.
         def exchange(client, call)
           client.start unless client.started?
           request = Net::HTTP.const_get(call.verb.capitalize).new(call.path, call.headers)

@@ -10,7 +10,7 @@ module Trunkline
         ours "trunkline"
         speaks :http2
 
-        # Client#each. With a rate, latency is also measured from the time at which each call should have started.
+        # Uses Client#each. With a rate, latency is also measured from the time at which each call should have started.
         def many(calls, concurrency, recorder, rate: nil, timings: false)
           @client ||= open
           due = {}.compare_by_identity if rate
@@ -50,7 +50,7 @@ module Trunkline
 
         def close(client) = client.close
 
-        # Gives requests by itself, since an Enumerator has a fiber, which is a thread on JRuby.
+        # Implements #next_request itself, because an Enumerator has a fiber, which is a thread on JRuby.
         Requests = Struct.new(:calls, :due, :rate, :started, :number) do
           def next_request
             call = calls.next or return
@@ -75,7 +75,7 @@ module Trunkline
           detail(result, spent, recorder) if timings
         end
 
-        # Connections, since the process began.
+        # Number of connections opened since the process began.
         def opened = @client.stats[:opened]
 
         def detail(result, spent, recorder)
@@ -83,7 +83,7 @@ module Trunkline
           recorder.phase(:connect, connecting)
           recorder.phase(:processing, spent.total - connecting)
           recorder.phase(:waiting, spent.first_byte.to_f)
-          # HTTP/2 compresses heads, so their size is unknown here.
+          # HTTP/2 compresses header fields, so the size of the head is unknown here.
           return if recorder.head? || !result.http_version.start_with?("1")
 
           recorder.head(result.headers.sum { |name, value| name.bytesize + value.bytesize + 4 } +

@@ -10,7 +10,7 @@ module Trunkline
         gems "typhoeus" => ">= 1.7", "ethon" => ">= 0.19"
         speaks :http2
 
-        # Hydra, as its users chain requests: each request queues the next one when it is done.
+        # Uses Hydra as its users chain requests: each request queues the next one when it is done.
         def many(calls, concurrency, recorder)
           @hydra ||= {}
           hydra = @hydra[concurrency] ||= ::Typhoeus::Hydra.new(max_concurrency: concurrency)
@@ -25,7 +25,7 @@ module Trunkline
 
         private
 
-        # Typhoeus keeps its handles, and so their connections, in a pool of the process: there is no client to open.
+        # Typhoeus keeps its handles, and so their connections, in a pool of the process, so there is no client to open.
         def open
           load_client
           { timeout: @timeout, connecttimeout: @timeout, forbid_reuse: !@keep, followlocation: @follow,
@@ -34,7 +34,7 @@ module Trunkline
         end
 
         def load_client
-          require "set" # ethon expects it to be there, as it is from Ruby 3.2 on
+          require "set" # ethon expects Set to be loaded, as it is in Ruby 3.2 and newer
           require "typhoeus"
         end
 

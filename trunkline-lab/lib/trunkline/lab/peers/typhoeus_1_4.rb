@@ -5,7 +5,7 @@ require_relative "typhoeus"
 module Trunkline
   module Lab
     module Peers
-      # An older Typhoeus and ethon that many still use, and that are several times as fast as the newest.
+      # Older versions of Typhoeus and ethon that are still in wide use, and several times as fast as the newest ones.
       class Typhoeus14 < Typhoeus
         label "Typhoeus 1.4.1"
         gems "typhoeus" => "1.4.1", "ethon" => "0.16.0"

@@ -5,13 +5,13 @@ require "trunkline"
 module Trunkline
   module Lab
     class Simulation
-      # One call of a client with at most one policy, in a fiber of a Simulation: what the policy is told of the call,
-      # and how it waits and sends. The policy is the client's own.
+      # One call of a client with at most one policy, in a fiber of a Simulation. It has the interface of Policy::Call
+      # that policies use. The policy is the client's implementation.
       class Call
         @origins = 0
 
         class << self
-          # @return [Request] to an origin that no policy knows yet
+          # @return [Request] to an origin for which no policy has a state yet
           def request
             Trunkline::Request.new("GET", Trunkline::URL.parse("http://#{@origins += 1}.simulation.test/"), [])
           end
@@ -19,7 +19,7 @@ module Trunkline
 
         # @return [Integer] requests sent
         attr_reader :sent
-        # @return [Symbol, nil] why the next request is sent, when it is not the first
+        # @return [Symbol, nil] the reason for the next request, if it is not the first
         attr_writer :reason
 
         # @param simulation [Simulation]
@@ -35,16 +35,16 @@ module Trunkline
         # @return [Float] seconds of the simulation
         def now = @simulation.now
 
-        # @return [Boolean] none is streamed
+        # @return [Boolean] true: no response is streamed
         def races?(_request) = true
 
-        # @return [nil] there is no total timeout
+        # @return [nil] since there is no total timeout
         def left = nil
 
-        # @return [Float] from 0.0 to 1.0
+        # @return [Float] a random number from 0.0 to 1.0
         def rand = @simulation.random.rand
 
-        # Nobody listens.
+        # Does nothing: there are no probes.
         # @return [nil]
         def tell(_kind, _facts) = nil
 
@@ -60,10 +60,10 @@ module Trunkline
           policy ? policy.call(request, self) { |one| exchange(one) } : exchange(request)
         end
 
-        # Sends a request, and a second one when there is no answer after some seconds; the first answer counts.
+        # Sends a request, and a second one when there is no response after some seconds; returns the first response.
         #
         # @param seconds [Float]
-        # @yieldreturn [Request, nil] the second one; nil for none
+        # @yieldreturn [Request, nil] the second request; nil for none
         # @return [Response]
         # @raise [Trunkline::Error]
         def race(request, seconds)

@@ -3,7 +3,7 @@
 module Trunkline
   module Lab
     class Simulation
-      # Events by time: a binary heap. Of several at the same time, the one that was pushed first comes first.
+      # Events by time: a binary heap. Events of the same time are in the order in which they were pushed.
       class EventQueue
         def initialize
           @heap = []
@@ -18,7 +18,7 @@ module Trunkline
           rise(@heap.size - 1)
         end
 
-        # @return [Array(Float, #call), nil] the next
+        # @return [Array(Float, #call), nil] the next event
         def shift
           first = @heap.first or return
           last = @heap.pop

@@ -3,17 +3,17 @@
 module Trunkline
   module Lab
     class Simulation
-      # A server with so many workers and a queue before them. It does not know when a caller has given up: it works on
-      # what nobody waits for, as most servers do.
+      # A server with a number of workers and a queue. It does not know when a caller has given up: it also processes
+      # requests that nobody waits for, as most servers do.
       class Server
-        # @return [Array<Float>] when each request came
+        # @return [Array<Float>] arrival time of each request
         attr_reader :arrivals
 
         # @param simulation [Simulation]
         # @param workers [Integer]
-        # @param queue [Numeric] how many requests may wait for a worker; one more is answered with 503
+        # @param queue [Numeric] number of requests that may wait for a worker; another one gets a 503
         # @yield when a worker begins
-        # @yieldreturn [Float] seconds that it takes for the request
+        # @yieldreturn [Float] seconds that the worker takes for the request
         def initialize(simulation, workers:, queue: Float::INFINITY, &seconds)
           @simulation = simulation
           @free = workers
@@ -23,7 +23,7 @@ module Trunkline
           @arrivals = []
         end
 
-        # @param waiter [Waiter] finished with the answer's status
+        # @param waiter [Waiter] finished with the status of the response
         # @return [void]
         def serve(waiter)
           @arrivals << @simulation.now

@@ -7,9 +7,9 @@ require_relative "server"
 module Trunkline
   module Lab
     class Simulation
-      # A retry storm. Callers ask for three quarters of what a server can do. For some seconds it is ten times slower;
-      # its queue fills, callers give up and ask again. Afterwards it is as quick as before, but what comes now is more
-      # than it can do, unless retries are few.
+      # A retry storm. Callers use three quarters of a server's capacity. For some seconds the server is ten times
+      # slower; its queue fills, callers give up and retry. Afterwards it is as fast as before, but the load now exceeds
+      # its capacity, unless there are few retries.
       class Storm
         # Name => the policy.
         WAYS = {
@@ -18,34 +18,35 @@ module Trunkline
           "Trunkline, retry: true" => true
         }.freeze
         WORKERS = 10
-        SECONDS = 0.1       # of a worker for a request, in the mean: 100 requests a second
+        SECONDS = 0.1       # mean time of a worker for a request: 100 requests a second
         QUEUE = 200         # requests: two seconds of work
         PER_SECOND = 75
-        PATIENCE = 1.0      # seconds that a caller waits for an answer
+        PATIENCE = 1.0      # seconds that a caller waits for a response
         TROUBLE = 20...30
         TIMES_SLOWER = 10
         AFTER = 60          # seconds
         UNTIL = TROUBLE.end + AFTER
-        WELL = 0.95         # of a second's calls, answered: the server is as before
+        WELL = 0.95         # share of a second's calls that must be answered for the server to count as recovered
 
-        # What was seen in one run. By second: calls begun, those of them that were answered well in the end, and
-        # requests that reached the server.
+        # The results of one run, by second: calls begun, calls of these that were answered in the end, and requests
+        # that reached the server.
         Seen = Struct.new(:calls, :good, :arrived) do
-          # @param seconds [Range] those to look at
-          # @return [Float] requests that the server got for each call
+          # @param seconds [Range] seconds to include
+          # @return [Float] requests per call that the server got
           def per_call(seconds = 0...UNTIL) = arrived[seconds].sum / calls[seconds].sum.to_f
 
           # @return [Float] share of all calls
           def answered = good.sum / calls.sum.to_f
 
-          # @return [Integer, nil] seconds from the end of the trouble until calls are answered as before; nil: not yet
+          # @return [Integer, nil] seconds from the end of the trouble until calls are answered as before; nil if that
+          #   did not happen
           def recovery
             bad = (0...UNTIL).to_a.rindex { |second| good[second] < calls[second] * WELL } || 0
             [bad + 1 - TROUBLE.end, 0].max if bad < UNTIL - 1
           end
         end
 
-        # @param way [true, Hash, nil] what is said to retry:
+        # @param way [true, Hash, nil] value of retry:
         # @param seed [Integer]
         # @return [Seen]
         def self.run(way, seed) = new(way, seed).run

@@ -7,8 +7,8 @@ require_relative "server"
 module Trunkline
   module Lab
     class Simulation
-      # Hedging on a server with a slow tail: one answer of fifty takes twenty times as long as the others. Then, for
-      # some seconds, all are slow: a second request for each would be the load that the server cannot bear.
+      # Hedging with a slow tail: one response of fifty takes twenty times as long as the others. Then, for some
+      # seconds, all responses are slow: a second request for each would exceed the server's capacity.
       class Tail
         # Name => the policy.
         WAYS = {
@@ -17,16 +17,16 @@ module Trunkline
           "Trunkline, hedge: true" => true
         }.freeze
         WORKERS = 8
-        SECONDS = 0.01 # in the mean
-        SLOW_SECONDS = 0.2 # more, of the slow ones, in the mean
+        SECONDS = 0.01 # mean
+        SLOW_SECONDS = 0.2 # mean additional time of slow responses
         SLOW_SHARE = 0.02
         PER_SECOND = 100
         UNTIL = 60          # seconds
         TROUBLE = 40.0...50.0
-        TIMES_SLOWER = 6    # three quarters of what the workers can do
+        TIMES_SLOWER = 6    # the load is then three quarters of the workers' capacity
 
-        # What was seen in one run: seconds until each answer, by when the call began, and when requests reached the
-        # server.
+        # The results of one run: seconds until each response, with the time when the call began, and the times when
+        # requests reached the server.
         Seen = Struct.new(:answers, :arrived) do
           # @param share [Float] 0..100
           # @param within [Range] seconds of the simulation
@@ -36,14 +36,14 @@ module Trunkline
             times[(times.size * share / 100.0).ceil.clamp(1, times.size) - 1]
           end
 
-          # @return [Float] requests beyond one for each call, as a share of the calls
+          # @return [Float] requests in addition to one per call, as a share of the calls
           def extra(within = WELL)
             arrived.count { |time| within.cover?(time) } / answers.count { |began, _| within.cover?(began) }.to_f - 1
           end
         end
         WELL = 0.0...TROUBLE.begin
 
-        # @param way [true, Hash, nil] what is said to hedge:
+        # @param way [true, Hash, nil] value of hedge:
         # @param seed [Integer]
         # @return [Seen]
         def self.run(way, seed) = new(way, seed).run

@@ -7,11 +7,11 @@ module Trunkline
   module Lab
     module Faults
       module HTTP2
-        # Frames that come without end.
+        # Endless sequences of frames.
         module Floods
           extend Group
 
-          # Each of them is legal: given the stream's number.
+          # Each of these frames is legal. The lambdas take the stream's number.
           OF_A_CONNECTION = {
             settings: ->(_) { [:settings, 0, 0, Frame.settings(max_concurrent_streams: 100)] },
             settings_that_say_nothing: ->(_) { [:settings, 0, 0, ""] },
@@ -24,7 +24,7 @@ module Trunkline
             continuation: ->(id) { [:continuation, 0, id, "\x40\x01a\x01b"] }
           }.freeze
 
-          # The first of these are enough to end the stream.
+          # The first of each of these frames ends the stream.
           OF_A_STREAM = {
             reset: ->(id) { [:rst_stream, 0, id, "\0\0\0\x08"] },
             informational: ->(id) { [:headers, Frame::END_HEADERS, id, "\x48\x03103"] } # a literal: ":status: 103"
@@ -32,7 +32,7 @@ module Trunkline
 
           ALL = OF_A_CONNECTION.merge(OF_A_STREAM).freeze
 
-          # What comes before the flood.
+          # Frames to send before the flood.
           BEFORE = {
             empty_data: :headers.to_proc,
             data_of_padding_alone: :headers.to_proc,

@@ -6,8 +6,7 @@ module Trunkline
       module HTTP2
         Frame = Struct.new(:type, :flags, :stream, :payload)
 
-        # One frame of HTTP/2 as it stands on the wire (RFC 9113 4.1), sent or received; its type and error codes by
-        # name.
+        # One frame of HTTP/2 (RFC 9113 4.1), sent or received; its type and error codes are Symbols.
         class Frame
           TYPES = %i[data headers priority rst_stream settings push_promise ping goaway window_update
                      continuation].freeze
@@ -23,7 +22,7 @@ module Trunkline
           PRIORITY = 0x20
           HEAD_BYTES = 9
 
-          # What 9 bytes say: [the payload's length, the frame without it].
+          # Parses the 9 bytes of a frame's head: [the payload's length, the frame without it].
           def self.parse_head(bytes)
             high, low, type, flags, stream = bytes.unpack("CnCCN")
             [(high << 16) | low, new(TYPES[type] || type, flags, stream & 0x7fff_ffff, nil)]
@@ -33,7 +32,7 @@ module Trunkline
             values.map { |name, value| [name.is_a?(Symbol) ? SETTINGS.fetch(name) : name, value].pack("nN") }.join
           end
 
-          # :cancel => 8; numbers are themselves.
+          # :cancel => 8; a number is returned unchanged.
           def self.error_number(code)
             code.is_a?(Symbol) ? ERRORS.index(code) || raise(ArgumentError, code.inspect) : code
           end
@@ -54,7 +53,7 @@ module Trunkline
             type == :headers && flag?(PRIORITY) ? bytes.byteslice(5..) : bytes
           end
 
-          # Of RST_STREAM and GOAWAY.
+          # The error code of RST_STREAM and GOAWAY.
           def error = Frame.error_name(payload.byteslice(type == :goaway ? 4 : 0, 4).unpack1("N"))
         end
       end

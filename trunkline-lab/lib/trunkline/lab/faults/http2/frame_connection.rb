@@ -9,29 +9,28 @@ module Trunkline
   module Lab
     module Faults
       module HTTP2
-        # The server's end of one connection of HTTP/2. It reads frames, keeps them for a test to see, answers what must
-        # be answered (SETTINGS, PING, windows) unless told otherwise, and plays the script of each request in a thread
-        # of its own.
+        # The server's end of one HTTP/2 connection. It reads frames, stores them for a test, answers SETTINGS and PING
+        # and grants windows unless told otherwise, and runs the script of each request in a separate thread.
         class FrameConnection
           PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
           DEFAULT_WINDOW = 65_535
-          # What a client may do to a script at any time.
+          # Errors that a client may cause in a script at any time.
           EXPECTED = [SystemCallError, IOError, OpenSSL::SSL::SSLError].freeze
 
-          # How much of the request bodies the client may send:
-          #   :arrived  as much again as has come
-          #   :read     as much again as the script has read
-          #   :never    nothing but what the script grants
+          # How the connection grants the window for request bodies:
+          #   :arrived  as many bytes as have arrived
+          #   :read     as many bytes as the script has read
+          #   :never    only what the script grants
           GRANTS = %i[arrived read never].freeze
 
           attr_reader :number, :frames, :streams, :goaway, :line
 
-          # @param line [Origins::Scripted::Connection] or another that has its methods
-          # @param settings [Hash] ours, as { max_concurrent_streams: 2 }
+          # @param line [Origins::Scripted::Connection] or an object with the same methods
+          # @param settings [Hash] of the server, such as { max_concurrent_streams: 2 }
           # @param grants [Symbol] of GRANTS
-          # @param quiet [Array<Symbol>] what is not answered: :settings, :ping
-          # @param hello [#call, nil] called with the connection in place of sending our SETTINGS
-          # @param on_stream [#call] called with each stream as it begins, before its script
+          # @param quiet [Array<Symbol>] frames that are not answered: :settings, :ping
+          # @param hello [#call, nil] called with the connection instead of sending the server's SETTINGS
+          # @param on_stream [#call] called with each stream when it begins, before its script
           # @param stranger [#call, nil] called with the connection and its first bytes when they are not the preface
           def initialize(line, settings: {}, grants: :arrived, quiet: [], hello: nil, on_stream: nil, stranger: nil,
                          &script)
@@ -57,8 +56,8 @@ module Trunkline
             @decoding = ::Protocol::HPACK::Context.new
           end
 
-          # Until the client leaves.
-          # @raise what a script raised
+          # Runs until the client closes the connection.
+          # @raise the exception of a script
           def serve
             first = line.read_exactly(PREFACE.bytesize)
             return strange(first) unless first == PREFACE
@@ -72,7 +71,7 @@ module Trunkline
 
           def send_settings(values = @settings) = frame(:settings, 0, 0, Frame.settings(values))
 
-          # ---- what the script sends
+          # ---- sending, for the script
 
           def frame(type, flags = 0, stream = 0, payload = "") = raw(Frame.new(type, flags, stream, payload).to_bytes)
 
@@ -81,7 +80,7 @@ module Trunkline
             self
           end
 
-          # The header block of HEADERS and CONTINUATIONs.
+          # Sends a header block as HEADERS and CONTINUATION frames.
           def header_block(stream, fields, end_stream, split = nil)
             @lock.synchronize do
               block = encode(fields)
@@ -104,18 +103,18 @@ module Trunkline
           def grant(bytes) = frame(:window_update, 0, 0, [bytes].pack("N"))
 
           def close = undivided { line.close }
-          # No more from us; what the client still sends is read, or the system would take back what it has not read
-          # yet.
+          # Half-closes the connection. What the client still sends is read: otherwise the system would send a reset,
+          # which discards data that the client has not read yet.
           def finish_sending = line.half_close
           def reset = undivided { line.reset }
 
-          # ---- what the test looks at
+          # ---- inspection, for the test
 
           def received(type) = @lock.synchronize { frames.select { |frame| frame.type == type } }
           def over? = @over || false
           def last_stream = streams.keys.max || 0
 
-          # @return what the block gave once that is true; false when it took longer
+          # @return the value of the block once it is true; false after the timeout
           def wait_until(seconds = nil)
             limit = seconds && now + seconds
             @lock.synchronize do
@@ -131,15 +130,15 @@ module Trunkline
 
           def wait_for(type, count: 1, seconds: 5) = wait_until(seconds) { received(type)[count - 1] }
 
-          # No frame is taken meanwhile.
+          # No received frame is handled meanwhile.
           def exclusively(&block) = @lock.synchronize(&block)
 
-          # The block is called when the connection has ended.
+          # The block is called when the connection has ended, at once if it has ended already.
           def at_end(&block) = @lock.synchronize { @over ? yield : @at_end << block }
 
           # ---- windows
 
-          # Waits until at least one byte may be sent, and takes at most `wanted` out of both windows.
+          # Waits until at least one byte may be sent, and takes at most `wanted` bytes from both windows.
           def take_window(stream, wanted, overhead: 0)
             @lock.synchronize do
               loop do
@@ -156,22 +155,22 @@ module Trunkline
             end
           end
 
-          # The script has read a piece of a body.
+          # Called when the script has read a piece of a body.
           def consumed(stream, bytes)
             return unless @grants == :read && !over?
 
             grant(bytes)
             stream.grant(bytes) unless stream.request_ended?
           rescue FrameStream::Gone
-            nil # the client has reset the stream, perhaps just now; what it sent before is there to be read
+            nil # the client has reset the stream, perhaps just now; what it sent before can still be read
           end
 
           private
 
           def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-          # IO#close first waits for the threads that read. A thread that #finish kills while it waits must close the
-          # descriptor all the same.
+          # IO#close first waits for the threads that read from it. A thread that #finish kills during this wait must
+          # still close the file descriptor.
           def undivided(&block) = Thread.handle_interrupt(Object => :never, &block)
 
           def strange(first)
@@ -185,7 +184,7 @@ module Trunkline
             frame
           end
 
-          # A test that sees a frame among #frames sees what it did as well.
+          # The frame is handled before it is added to #frames, so a test that finds it there also sees its effects.
           def take(frame)
             @lock.synchronize do
               handle(frame)

@@ -6,12 +6,12 @@ module Trunkline
   module Lab
     module Faults
       module HTTP2
-        # One request and its answer, as the server's script sees them. Whatever is sent for a stream that the client
-        # has reset, or on a connection that has ended, raises Gone.
+        # One request and its response, as the server's script sees them. Sending on a stream that the client has reset,
+        # or on a connection that has ended, raises Gone.
         class FrameStream
           Gone = Class.new(IOError)
 
-          # As it came; its body is what has come so far.
+          # The request as received; its body is what has arrived so far.
           Request = Struct.new(:raw, :verb, :target, :headers, :body) do
             def [](name) = headers.find { |field, _| field.casecmp?(name) }&.last
           end
@@ -20,7 +20,7 @@ module Trunkline
           attr_accessor :send_window
 
           # @param fields [Array] of the request, with the pseudo-headers
-          # @param bodiless [Boolean] whether the request ends with its head
+          # @param bodiless [Boolean] whether the request has no body
           def initialize(connection, id, fields, window, bodiless)
             @connection = connection
             @id = id
@@ -38,12 +38,12 @@ module Trunkline
           def [](name) = request[name]
           def pseudo(name) = fields.assoc(name)&.last
 
-          # Has either side ended it? (Of ours: said all that was to say.)
+          # Whether the client has reset the stream, or the script has sent the end of the response.
           def over? = answered || !reset_by_client.nil?
 
-          # ---- what the client sends
+          # ---- receiving
 
-          # The next piece of the body; nil at its end, or when the client has gone.
+          # The next piece of the body; nil at its end, or when the connection has ended.
           def read
             piece = @incoming.pop or return
             connection.consumed(self, piece.bytesize)
@@ -62,32 +62,32 @@ module Trunkline
           def request_ended? = @request_ended || false
           def bodiless? = @bodiless
 
-          # Trailers of the request; nil until they come.
+          # Trailers of the request; nil until they arrive.
           attr_reader :request_trailers
 
-          # Nothing more, until the client has reset the stream or gone.
+          # Sends nothing more, and waits until the client has reset the stream or closed the connection.
           def stall = connection.wait_until { reset_by_client || connection.over? }
 
-          # @return [Symbol, nil] the error code with which the client reset the stream; nil when it does not
+          # @return [Symbol, nil] the error code with which the client reset the stream; nil when it did not
           def wait_reset(seconds = 5) = connection.wait_until(seconds) { reset_by_client } && reset_by_client
 
-          # ---- what the server sends
+          # ---- sending
 
           def informational(status, **fields) = section({ ":status" => status, **fields })
 
-          # @param split [Integer, nil] bytes of the header block in each of HEADERS and CONTINUATION
+          # @param split [Integer, nil] bytes of the header block per HEADERS or CONTINUATION frame
           def headers(status = 200, end_stream: false, split: nil, **fields)
             section({ ":status" => status, **fields }, end_stream: end_stream, split: split)
           end
 
           def trailers(**fields) = section(fields, end_stream: true)
 
-          # DATA in frames of `piece` bytes at most, within the client's windows; `padding` bytes in each.
+          # Sends DATA in frames of at most `piece` bytes, within the client's windows, with `padding` bytes in each.
           def data(bytes, end_stream: false, padding: nil, piece: 16_384)
             rest = bytes.b
             until rest.empty?
-              # Nothing that we acknowledge, such as a smaller window, comes between what is taken of the window and its
-              # frame.
+              # No acknowledgement, such as that of a smaller window, may be sent between taking from the window and
+              # sending the frame.
               connection.exclusively do
                 count = connection.take_window(self, [rest.bytesize, piece].min, overhead: padding ? padding + 1 : 0)
                 data_frame(rest.slice!(0, count), end_stream && rest.empty?, padding)
@@ -98,14 +98,14 @@ module Trunkline
           end
           alias << data
 
-          # A whole answer.
+          # Sends a whole response.
           def answer(body = "ok", status: 200, **fields)
             headers(status, end_stream: body.empty?, **fields)
             data(body, end_stream: true) unless body.empty?
             self
           end
 
-          # What has no window to wait for, and is sent as it is.
+          # Sends a frame unchanged, without waiting for a window.
           def frame(type, flags = 0, payload = "")
             raise Gone, "stream #{id} is gone" if reset_by_client || connection.over?
 
@@ -119,9 +119,10 @@ module Trunkline
 
           def grant(bytes) = frame(:window_update, 0, [bytes].pack("N"))
 
-          # ---- the connection's
+          # ---- called by the connection
 
-          # The block is called when the client resets the stream or goes; at once when that has been.
+          # The block is called when the client resets the stream or closes the connection; at once if that has
+          # happened.
           def on_reset(&block)
             connection.exclusively { reset_by_client || connection.over? ? yield : @on_reset = block }
           end
@@ -148,7 +149,7 @@ module Trunkline
             @on_reset&.call
           end
 
-          # The connection has ended.
+          # Called when the connection has ended.
           def abandon
             @incoming.close
             @on_reset&.call

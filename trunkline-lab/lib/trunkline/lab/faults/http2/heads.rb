@@ -7,7 +7,7 @@ module Trunkline
   module Lab
     module Faults
       module HTTP2
-        # Fields that no answer may have, and HPACK.
+        # Fields that are not allowed in a response, and faults in HPACK.
         module Heads
           extend Group
 
@@ -15,7 +15,7 @@ module Trunkline
 
           group "HTTP/2: heads"
 
-          # Each field refers to one entry of the table: a few bytes on the wire, a megabyte when read.
+          # Each field refers to one entry of the table: a few bytes in the frame, a megabyte when decoded.
           add(:hpack_bomb, "fields that grow when HPACK unpacks them") do |stream|
             entry = "\x40\x01a\x7f\xb9\x1e".b + ("b" * 4000) # literal with indexing; 4000 as an integer of 7 bits
             stream.connection.frame(:headers, Frame::END_HEADERS | Frame::END_STREAM, stream.id,

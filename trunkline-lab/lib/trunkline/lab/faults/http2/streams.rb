@@ -9,7 +9,7 @@ module Trunkline
   module Lab
     module Faults
       module HTTP2
-        # Streams that end as they must not, and windows.
+        # Streams that end in an invalid way, and faults in windows.
         module Streams
           extend Group
 

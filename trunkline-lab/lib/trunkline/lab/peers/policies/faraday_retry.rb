@@ -6,7 +6,7 @@ require_relative "../../retrying"
 module Trunkline
   module Lab
     module Peers
-      # Faraday with its default adapter. Its middleware repeats no broken connection unless told so.
+      # Faraday with its default adapter. The retry middleware does not retry broken connections by default.
       class FaradayRetry < Peer
         label "Faraday, faraday-retry"
         gems "faraday" => "~> 2.0", "faraday-retry" => "~> 2.0"

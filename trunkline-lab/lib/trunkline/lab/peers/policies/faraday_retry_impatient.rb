@@ -5,7 +5,7 @@ require_relative "faraday_retry"
 module Trunkline
   module Lab
     module Peers
-      # Against a slow tail without hedging: a short timeout, and once more.
+      # For a slow tail without hedging: a short timeout and a retry.
       class FaradayRetryImpatient < FaradayRetry
         label "Faraday, timeout and retry"
 

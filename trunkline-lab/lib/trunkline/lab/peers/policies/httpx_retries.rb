@@ -6,13 +6,13 @@ require_relative "../httpx"
 module Trunkline
   module Lab
     module Peers
-      # Told to repeat refusals too.
+      # The retries plugin, configured to also retry refusals.
       class HTTPXRetries < HTTPX
         label "httpx, retries plugin"
 
         private
 
-        # The plugin for persistent connections would repeat POSTs too.
+        # The plugin for persistent connections would also retry POSTs.
         def persistent(session) = session
 
         def open

@@ -5,7 +5,7 @@ require_relative "../trunkline"
 module Trunkline
   module Lab
     module Peers
-      # Without a policy, in threads: one call after the other in each, as the other clients make them.
+      # Trunkline without a policy, in threads that each make one call after another, as the other clients do.
       class TrunklineAlone < Trunkline
         label "Trunkline"
 

@@ -5,7 +5,7 @@ require_relative "trunkline_alone"
 module Trunkline
   module Lab
     module Peers
-      # With the defaults of hedging.
+      # Trunkline with hedging and its default settings.
       class TrunklineHedge < TrunklineAlone
         label "Trunkline, hedge: true"
 

@@ -6,7 +6,7 @@ require_relative "trunkline_alone"
 module Trunkline
   module Lab
     module Peers
-      # With as many attempts as the others, and the default budget.
+      # Trunkline with as many attempts as the other clients, and the default budget.
       class TrunklineRetry < TrunklineAlone
         label "Trunkline, retry: true"
 

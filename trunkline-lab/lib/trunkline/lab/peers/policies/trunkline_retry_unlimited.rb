@@ -5,7 +5,7 @@ require_relative "trunkline_retry"
 module Trunkline
   module Lab
     module Peers
-      # Without a budget, as the other clients.
+      # Trunkline with retries without a budget, like the other clients.
       class TrunklineRetryUnlimited < TrunklineRetry
         label "Trunkline, budget: false"
 
