@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A bulk run whose process is killed in the middle, and which goes on where it was; bin/demo runs it.
+# Kills the process of a bulk run in the middle, and resumes the run; bin/demo runs this file.
 
 require "rbconfig"
 require "socket"
@@ -9,7 +9,7 @@ require "trunkline/bulk"
 
 COUNT = 20_000
 
-# Answers each request, and counts them.
+# A server that answers each request, and counts the requests.
 class Origin
   attr_reader :port, :requests
 

@@ -2,12 +2,12 @@
 
 require_relative "simulation"
 
-# docs/scale.md, of the simulation.
+# The text of docs/scale.md, from the simulation.
 module ScalePage
   SEED = 1
   FLEET = { workers: 1_000, urls: 1_000_000_000, slice: 1_000, in_flight: 50, latency: 0.08, spread: 0.8, slow: 1_000,
             life: 3_600.0, lease: 30.0, interval: 0.25 }.freeze
-  # name => what differs
+  # name => differences from FLEET
   FLEETS = {
     "1,000 workers, slices of 1,000" => {},
     "slices of 5,000" => { slice: 5_000 },
@@ -16,7 +16,8 @@ module ScalePage
     "a lease of 120 s" => { lease: 120.0 },
     "requests of 1 s (median)" => { latency: 1.0, urls: 100_000_000 }
   }.freeze
-  # Calls of Redis by all workers together (Limits::Redis::CALLS), and what one small database writes in a second.
+  # Calls of Redis per second by all workers together (Limits::Redis::CALLS), and writes per second of one small
+  # database.
   REDIS_CALLS = 80
   DATABASE = 5_000
 

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# What a fleet of bulk workers asks of its database and its Redis, and what it loses, by a seeded simulation of slices:
-# each worker claims one after another, and some die and lose theirs until the lease is over.
+# Simulates a fleet of bulk workers, from a seed: the load on its database, and the time that it loses. Each worker
+# claims one slice after another; a worker that dies loses its slice until the lease is over.
 class ScaleSimulation
-  # Of a run. workers: processes; in_flight: requests at once in each; latency: median seconds of a request, and spread:
-  # the standard deviation of its logarithm; slow: one slice in so many has an origin that is 20 times slower; life:
-  # seconds after which a worker dies, on average; lease, interval: seconds (Settings, Worker)
+  # The parameters of a run. workers: processes; in_flight: requests at once in each; latency: median seconds of a
+  # request, and spread: the standard deviation of its logarithm; slow: one slice in `slow` has an origin that is 20
+  # times slower; life: seconds after which a worker dies, on average; lease, interval: seconds (Settings, Worker)
   Fleet = Struct.new(:workers, :urls, :slice, :in_flight, :latency, :spread, :slow, :life, :lease, :interval,
                      keyword_init: true)
 
@@ -22,7 +22,7 @@ class ScaleSimulation
     @mean = fleet.latency * Math.exp((fleet.spread**2) / 2)
     @deviation = @mean * Math.sqrt(Math.exp(fleet.spread**2) - 1)
     @writes = Hash.new(0) # by second
-    @waiting = [] # of slices whose worker has died: when they may be taken over
+    @waiting = [] # when the slices of dead workers may be taken over
     @busy = @lost = @idle = @cut = 0.0
     @repeated = 0
   end
@@ -46,7 +46,7 @@ class ScaleSimulation
 
   private
 
-  # The heap of the workers' clocks is their order: the one that is free first comes first.
+  # Returns the worker that is free first. @order is sorted by the workers' clocks.
   def next_worker(clocks)
     @order ||= clocks.each_index.to_a
     @order.push(@order.shift) if @moved
@@ -55,7 +55,7 @@ class ScaleSimulation
     @order.first
   end
 
-  # The last that worked goes back to where its clock belongs.
+  # Inserts the worker that has worked last where its clock belongs.
   def sift(clocks)
     last = @order.pop
     at = @order.bsearch_index { |other| clocks[other] > clocks[last] } || @order.size
@@ -72,7 +72,7 @@ class ScaleSimulation
     now + seconds
   end
 
-  # What was not recorded is done again; the slice waits for the end of its lease, the worker for its restart.
+  # Items that were not recorded are repeated; the slice waits for the end of its lease, the worker for its restart.
   def die(now, death)
     write(now, death)
     unrecorded = [death, @fleet.interval].min
@@ -84,7 +84,8 @@ class ScaleSimulation
     now + death + 5.0
   end
 
-  # A slice of so many requests, a part of them at once: their sum, which is nearly normal, and the longest of the last.
+  # The time of a slice, with a part of its requests in flight at once: the sum of their times, which is nearly normal,
+  # and the longest of the last requests.
   def seconds_of_a_slice
     count = @fleet.slice.fdiv(@fleet.in_flight)
     sum = (@mean * count) + (@deviation * Math.sqrt(count) * normal)
@@ -94,7 +95,7 @@ class ScaleSimulation
 
   def normal = Math.sqrt(-2 * Math.log(1 - @random.rand)) * Math.cos(2 * Math::PI * @random.rand)
 
-  # The claim, each record and report, the renewals of the lease, and its part of the cut.
+  # Counts the writes of a slice: the claim, each record and report, the renewals of the lease, and its part of the cut.
   def write(now, seconds)
     @writes[now.floor] += 1
     each = @fleet.interval

@@ -2,7 +2,7 @@
 
 require_relative "test_helper"
 
-# Items are read as they were written, whatever they are made of.
+# Items are decoded as they were encoded, for all types that are allowed.
 class TestCodec < Minitest::Test
   Codec = Trunkline::Bulk::Codec
 

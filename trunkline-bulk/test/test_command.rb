@@ -51,7 +51,7 @@ class TestCommand < BulkTest
     assert_equal [[200, "body", %({"content-length":"4"})]] * 5, rows
   end
 
-  # In the place of Apache Arrow, whose packages are not Debian's: it shows what would be saved, and is no Parquet.
+  # Replaces Apache Arrow, whose packages are not Debian's: it writes JSON of the columns instead of Parquet.
   ARROW = <<~RUBY
     module Arrow
       Table = Struct.new(:columns) do
@@ -63,7 +63,7 @@ class TestCommand < BulkTest
   def test_results_in_parquet_are_written_at_the_end_of_each_start
     Dir.mkdir(path("arrow"))
     File.write(path("arrow/parquet.rb"), ARROW)
-    held = Queue.new # what comes after 150 answers waits until it is closed
+    held = Queue.new # responses after the first 150 wait until it is closed
     asked = 0
     server = serve { ((asked += 1) > 150 && held.pop) || [200, "ok", "X-Name: caf\u00e9\r\n"] }
     argv = ["run", urls(server, 300), "--out", path("r.parquet"), "--slice", "20", "--fields", "key,status,headers"]
@@ -172,7 +172,7 @@ class TestCommand < BulkTest
 
   def test_what_is_there_is_not_written_over
     file = urls(serve)
-    command("run", file, "--out", path("r.jsonl"), "--concurrency", "0") # leaves nothing that is in the way
+    command("run", file, "--out", path("r.jsonl"), "--concurrency", "0") # fails, and leaves no file
     assert_equal 0, command("run", file, "--out", path("r.jsonl"))[0]
     File.write(path("notes.jsonl"), "one line")
     [[], ["--resume"]].each do |more|

@@ -4,7 +4,7 @@ require "active_support"
 require "active_support/notifications"
 require_relative "test_helper"
 
-# What ActiveSupport::Notifications are told.
+# Events for ActiveSupport::Notifications.
 class TestEvents < BulkTest
   def told(name, &block)
     events = []

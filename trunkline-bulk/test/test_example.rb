@@ -2,7 +2,7 @@
 
 require_relative "test_helper"
 
-# The Rails application in examples/, as somebody runs it.
+# The Rails application in examples/, run as a user would run it.
 class TestExample < BulkTest
   PROGRAM = File.expand_path("../../examples/rails_bulk/config.ru", __dir__)
 
@@ -19,7 +19,7 @@ class TestExample < BulkTest
     super
   end
 
-  # @return [String, nil] what puma says that it listens on
+  # @return [String, nil] the address that puma logs
   def address
     log = File.read(path("log"))
     flunk(log) if Process.wait(@pid, Process::WNOHANG)
@@ -33,7 +33,7 @@ class TestExample < BulkTest
   def test_feeds_are_fetched_by_jobs
     origin = serve { |target| target == "/7" ? [404, "none"] : [200, "feed #{target}", "ETag: \"1\"\r\n"] }
     eventually("it runs", 60) { address }
-    # A busy Puma, up to 8.0.2, can leave out the first lines of an answer on a kept connection (docs/rails.md).
+    # A busy Puma, up to 8.0.2, can omit the first lines of a response on a persistent connection (docs/rails.md).
     @http = Trunkline.new(address, timeout: 20, headers: { "Connection" => "close" })
     urls = Array.new(35) { |number| origin.url("/#{number}") } << "http://bad host/"
     assert_equal 201, @http.post("/feeds", json: { urls: urls }).status

@@ -6,7 +6,7 @@ require "stringio"
 require_relative "support/servers"
 require "trunkline/bulk/command"
 
-# What happens beside a run. That its processes are killed is in test_kills, that its database is restarted in
+# Faults of the environment during a run. Killed processes are tested in test_kills, restarts of the database in
 # test_state_postgresql and test_state_mariadb. DEAD: seconds for which an origin is dead (rake bulk:faults).
 class TestFaults < BulkTest
   DEAD = Float(ENV.fetch("DEAD", 3))
@@ -38,7 +38,7 @@ class TestFaults < BulkTest
     Trunkline::Bulk.configure { |config| config.redis = config.logger = nil }
   end
 
-  # In the middle of the run, with requests in flight.
+  # The origin dies in the middle of the run, with requests in flight.
   def test_an_origin_dies_and_comes_back
     alive = serve { sleep(0.01) && [200, "ok"] }
     dying = serve { sleep(0.01) && [200, "ok"] }
@@ -55,7 +55,7 @@ class TestFaults < BulkTest
     assert_equal 200, alive.total
   end
 
-  # A file system of its own, which is full while there are items left. Both the state and the results are on it.
+  # The state and the results are on a separate file system, which is full while there are items left.
   def test_a_disk_that_is_full
     disk = path("disk").tap { |folder| Dir.mkdir(folder) }
     mounted = Process.uid.zero? && system("mount -t tmpfs -o size=600k tmpfs #{disk}", err: File::NULL)
@@ -81,7 +81,7 @@ class TestFaults < BulkTest
   CLOCK = { "LD_PRELOAD" => FAKETIME, "FAKETIME_NO_CACHE" => "1", "DONT_FAKE_MONOTONIC" => "1",
             "FAKETIME_DONT_FAKE_MONOTONIC" => "1" }.freeze
 
-  # In one step: the programs may read the file at any moment.
+  # Replaces the file atomically, because the programs may read it at any moment.
   def move_clock(text)
     File.write(path("clock.new"), text)
     File.rename(path("clock.new"), path("clock"))

@@ -2,7 +2,7 @@
 
 require_relative "test_helper"
 
-# What the worker that has cut a slice has of it.
+# The items of a slice for the worker that has cut it.
 class TestFeeder < BulkTest
   def setup
     super
@@ -39,7 +39,7 @@ class TestFeeder < BulkTest
 
   private
 
-  # Strings that nobody has but who takes them, and this test.
+  # Yields Strings that only the consumer and this test hold.
   def made(count)
     @made.clear
     Enumerator.new { |all| count.times { |number| all << "item#{number}".tap { |item| @made << item } } }

@@ -4,8 +4,8 @@ require_relative "test_helper"
 require_relative "support/fleet"
 require "active_record"
 
-# Four processes of Sidekiq, which are killed, with a Redis and a PostgreSQL that are restarted: no item is lost.
-# ITEMS and EVERY (seconds between two kills) for a longer one (rake bulk:fleet).
+# Four Sidekiq processes, which are killed, with a Redis and a PostgreSQL that are restarted: no item is lost. Set ITEMS
+# and EVERY (seconds between two kills) for a longer test (rake bulk:fleet).
 class TestFleet < BulkTest
   ITEMS = Integer(ENV.fetch("ITEMS", 2_000))
   EVERY = Float(ENV.fetch("EVERY", 2))
@@ -35,7 +35,7 @@ class TestFleet < BulkTest
 
   def over?(status) = status.state == :done
 
-  # @yield every EVERY seconds, until the run is over
+  # @yield called every EVERY seconds, until the run is over
   def meanwhile(seconds)
     limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
     count = 0
@@ -60,7 +60,7 @@ class TestFleet < BulkTest
     kills = done = 0
     meanwhile([ITEMS / 20, 180].max) do
       now = status
-      next if over?(now) || now.done < done + (2 * SLICE) # a busy machine has not started them yet
+      next if over?(now) || now.done < done + (2 * SLICE) # on a busy machine, the processes have not started yet
 
       @fleet.replace
       done = now.done
@@ -70,7 +70,7 @@ class TestFleet < BulkTest
     assert_whole
   end
 
-  # In CI, a restart of each is tested with one process (test_state_postgresql, test_limits).
+  # In CI, restarts of Redis and of the database are tested with one process (test_state_postgresql, test_limits).
   if ENV["ITEMS"]
     def test_redis_and_the_database_are_restarted
       start

@@ -6,7 +6,7 @@ require "trunkline/bulk"
 require_relative "support/counting_server"
 require_relative "support/programs"
 
-# Each test has a folder of its own, with its state in it.
+# Each test has a separate folder, which contains its state.
 class BulkTest < Minitest::Test
   def setup
     @folder = Dir.mktmpdir("trunkline-bulk-")
@@ -29,7 +29,7 @@ class BulkTest < Minitest::Test
     CountingServer.new(port, &answer).tap { |server| @servers << server }
   end
 
-  # A bulk class without a name of its own.
+  # An anonymous bulk class that reports the name "TestedBulk".
   def bulk(items = nil, **options, &result)
     Class.new(Trunkline::Bulk) do
       define_singleton_method(:name) { "TestedBulk" }

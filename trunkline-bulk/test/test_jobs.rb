@@ -8,7 +8,7 @@ ActiveJob::Base.logger = nil
 
 # Runs as jobs, in this process.
 class TestJobs < BulkTest
-  # Found by its name, as jobs find it.
+  # A constant, because jobs find the class by its name.
   class Fetched < Trunkline::Bulk
     class << self
       attr_accessor :urls, :seen
@@ -34,7 +34,7 @@ class TestJobs < BulkTest
 
   SliceJob = Trunkline::Bulk::SliceJob
 
-  # Keeps jobs for the test to run, or lose.
+  # A queue adapter that keeps jobs, so that the test can run or drop them.
   class Kept
     attr_reader :now, :later
 
@@ -108,7 +108,7 @@ class TestJobs < BulkTest
     start(adapter)
     2.times { ActiveJob::Base.execute(adapter.now.shift) }
     adapter.now.clear
-    sleep 2.1 # two leases: the jobs are taken to be lost
+    sleep 2.1 # after two leases the jobs count as lost
     ActiveJob::Base.execute(adapter.later.shift[0])
     assert_equal [9, 4, 1], [@server.total, adapter.now.size, adapter.later.size]
     work(adapter)

@@ -53,7 +53,7 @@ class TestKills < BulkTest
     assert_operator results.size, :<, ITEMS + (kills * 200)
   end
 
-  # By somebody who kills: none of the items has done it, though slices are begun more often than `attempts` says.
+  # The processes are killed from outside: no item is the cause, though slices are begun more often than `attempts`.
   def test_nothing_has_failed_when_processes_are_killed_more_often_than_attempts
     server = serve { sleep(0.02) && [200, "ok"] }
     code = program(server, "Killed.options(attempts: 1, slice: 5)")
@@ -76,7 +76,7 @@ class TestKills < BulkTest
     assert_whole
   end
 
-  # The slices of a process that is stopped go to another when its lease ends; what it does afterwards is not recorded.
+  # The slices of a stopped process go to another when the lease ends; its later results are not recorded.
   def test_one_that_is_stopped_loses_its_slices
     server = serve { sleep(0.004) && [200, "ok"] }
     first = Programs.start(program(server), path("output0"))
@@ -90,7 +90,7 @@ class TestKills < BulkTest
     assert_whole
   end
 
-  # As of a full disk: no file of the process may grow any further.
+  # Simulates a full disk: no file of the process may grow any further.
   def test_a_full_disk_ends_the_run_which_goes_on_later
     server = serve
     full = program(server, <<~RUBY)
@@ -112,7 +112,7 @@ class TestKills < BulkTest
       Killed.request { |url| url.end_with?("/7") ? Process.kill(:KILL, $$) : url }
     RUBY
     statuses = Array.new(4) { Process.wait2(Programs.start(code, path("output"))).last }
-    assert_equal [true, true, true, false], statuses.map(&:signaled?) # begun once, and twice with it alone
+    assert_equal [true, true, true, false], statuses.map(&:signaled?) # begun once, and twice with the item alone
     run = Trunkline::Bulk::State.of(state).run("Killed/run")
     assert_equal [:done, ITEMS], [run.state, run.done + run.failed], File.read(path("output"))
     assert_equal [7], Trunkline::Bulk::State.of(state).failures(run.id).map(&:position)
@@ -121,7 +121,7 @@ class TestKills < BulkTest
 
   private
 
-  # Within a transaction it would keep the file of SQLite from all others, for as long as it is stopped.
+  # A process that is stopped within a transaction would keep the SQLite file locked.
   def stop_outside_transactions(pid)
     eventually("it is stopped while it writes nothing", 30) do
       Process.kill(:STOP, pid)

@@ -24,7 +24,7 @@ class TestLimits < BulkTest
     super
   end
 
-  # Workers whose clock, and that of Redis, is @now.
+  # Makes workers for which @now is the time, also in Redis.
   def fleet(count)
     count.times do
       shared = Limits::Redis.new(@redis.url, clock: -> { (@now * 1000).to_i })
@@ -38,7 +38,7 @@ class TestLimits < BulkTest
 
   def called = @calls += 1
 
-  # Lets each worker start all that it may to each origin; requests take so many seconds.
+  # Lets each worker start as many requests as it may to each origin; a request takes `takes` seconds.
   # @return [Hash{String => Integer}] starts by origin
   def simulate(seconds, origins:, per_second: nil, in_flight: nil, takes: 0.05, tick: 0.01, fleet: @fleet)
     starts = Hash.new(0)
@@ -116,7 +116,7 @@ class TestLimits < BulkTest
     before = simulate(0.8, origins: ["a:80", "b:80"], per_second: 50)
     assert_equal 0, before["a:80"]
     assert_operator before["b:80"], :>, 20
-    sleep 1.1 # a pause is by the clock of Redis
+    sleep 1.1 # pauses end by the real clock of Redis
     assert_operator simulate(2, origins: ["a:80"], per_second: 50)["a:80"], :>, 20
   end
 

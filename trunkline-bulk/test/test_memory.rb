@@ -2,14 +2,14 @@
 
 require_relative "test_helper"
 
-# What a process needs for a long source. LINES for a longer one (rake bulk:memory).
+# The memory of a process for a long source. Set LINES for a longer one (rake bulk:memory).
 class TestMemory < BulkTest
   LINES = Integer(ENV.fetch("LINES", 1_000_000))
   EARLY = LINES / 5
   MEGABYTES = 100
-  # Of what grows, and of what the collector and malloc leave lying about.
+  # Megabytes of allowed growth: for data that grows, and memory that the collector and malloc have not released.
   SLACK = 15
-  # Of so many items, one is sent; the others need no request.
+  # One of SENT items is sent; the others need no request.
   SENT = 100
 
   def program(server)

@@ -6,7 +6,7 @@ require "pty"
 require "stringio"
 require "trunkline/bulk/progress/live"
 
-# What shows how far a run is.
+# The display of a run's progress.
 class TestProgress < BulkTest
   Bulk = Trunkline::Bulk
 
@@ -32,7 +32,7 @@ class TestProgress < BulkTest
     assert_equal [0, []], status(state: :done, reports: two).then { [_1.in_flight, _1.slowest_origins] }
   end
 
-  # The lines of each view, which begins where the one before began.
+  # The lines of each view. A view must begin where the previous one began.
   def views(text)
     before = 0
     text.scan(/(?:\e\[(\d+)A\e\[1G)?((?:[^\n]*\n)+?)\e\[J/).map do |up, view|
@@ -43,7 +43,7 @@ class TestProgress < BulkTest
     end
   end
 
-  # What a terminal of that size is shown of one status after another.
+  # The views on a terminal of that size, of one status after another.
   def shown_on_terminal(rows, columns, *statuses)
     PTY.open do |terminal, output|
       output.winsize = [rows, columns]
@@ -156,7 +156,7 @@ class TestProgress < BulkTest
     refute_match(/\e/, text)
   end
 
-  # Another process asks, while no request ends.
+  # The status is read while no request ends.
   def test_what_is_in_flight_is_told_while_nothing_ends
     gate = Queue.new
     server = serve { gate.pop && [200, "ok"] }

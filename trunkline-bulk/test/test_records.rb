@@ -117,7 +117,7 @@ class TestRecords < BulkTest
       end
     end
     assert_raises(Interrupt) { run_bulk(run) }
-    Page.where("id < 300").delete_all # what was cut before is read no more
+    Page.where("id < 300").delete_all # records that were already cut are not read again
     status = run_bulk(run)
     assert_equal [:done, 2_400], [status.state, status.done]
     assert_equal 2_400, @server.counts.size

@@ -6,7 +6,7 @@ require "trunkline/bulk/command"
 require "trunkline/bulk/results/whole"
 require "zstd-ruby"
 
-# Files of results: what a process that was killed has left, what is no text, a disk that is full.
+# Files of results: remainders of a killed process, bodies that are not text, a full disk.
 class TestResults < BulkTest
   Results = Trunkline::Bulk::Results
   PACKED = { lines: ->(text) { text }, gzip: Zlib.method(:gzip), zstd: Zstd.method(:compress) }.freeze
@@ -15,7 +15,7 @@ class TestResults < BulkTest
     define_method(:"test_what_is_whole_of_#{format}") do
       random = Random.new(7)
       parts = Array.new(8) do |number|
-        # The beginning of a frame may be within another, and there are ends behind each size of its header.
+        # A frame may contain the magic number of another, and the parts have frame headers of every size.
         pack.call("#{"\xFD\x2F\xB5\x28".b * number}#{random.bytes(40**(number % 4)).unpack1("H*")}\n")
       end
       ends = parts.inject([0]) { |all, part| all << (all.last + part.bytesize) }

@@ -3,7 +3,7 @@
 require_relative "test_helper"
 require_relative "support/servers"
 
-# options robots:
+# The option robots: of a bulk class.
 class TestRobots < BulkTest
   RULES = "User-agent: *\nDisallow: /\n\nUser-agent: Tested\nDisallow: /private\n"
 
@@ -19,7 +19,7 @@ class TestRobots < BulkTest
     server = site(-> { [200, RULES] })
     paths = %w[/ /private /private/2 /public?x=1 /robots.txt]
     assert_equal({ "200" => 3, "robots.txt" => 2 }, counts_of(paths.map { |path| server.url(path) }))
-    assert_equal 2, server.counts["/robots.txt"] # once for the rules, once for itself
+    assert_equal 2, server.counts["/robots.txt"] # once for the rules, once as an item
     refute server.counts.key?("/private")
     assert_equal({ "robots.txt" => 1 }, run_bulk(bulk([server.url("/")], robots: "Other"), "other").counts)
   end
@@ -49,7 +49,7 @@ class TestRobots < BulkTest
     assert_equal({ "200" => 50 }, thread.value)
   end
 
-  # A crawl of many origins, of which some are gone.
+  # A crawl of many origins, some of which cannot be reached.
   def test_others_go_on_while_files_cannot_be_got
     refused = serve.tap(&:stop)
     dead = Array.new(100) { |number| refused.url("/").sub("127.0.0.1", "127.0.1.#{number + 1}") }

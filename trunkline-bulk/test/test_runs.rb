@@ -221,10 +221,10 @@ class TestRuns < BulkTest
       end
     end
     assert_equal [:done, 8], run_bulk(run).then { [_1.state, _1.done] }
-    assert_operator asked, :>, 0 # before the last was there
+    assert_operator asked, :>, 0 # requests were sent before the last item was there
   end
 
-  # Also one that has had no lease for a moment has them again.
+  # A worker whose lease has expired for a moment gets it back.
   def test_a_lease_that_cannot_be_renewed_for_a_moment
     renewals = 0
     store = Trunkline::Bulk::State::SQLite.at(state)

@@ -4,10 +4,10 @@ require_relative "test_helper"
 require "open3"
 require_relative "../../trunkline/test/support/signatures"
 
-# The signatures (sig/) of what the gem's users call.
+# The signatures (sig/) of the public methods of the gem.
 class TestSignatures < BulkTest
   FOLDERS = %w[../sig ../../trunkline/sig].map { |folder| File.expand_path(folder, __dir__) }.freeze
-  # Public for other parts of the gem alone.
+  # Methods that are public only for other parts of the gem.
   INTERNAL = %i[add_runner block configuration run_key runners settings].freeze
 
   def setup
@@ -35,7 +35,7 @@ class TestSignatures < BulkTest
     end
   end
 
-  # What calls are given, and what they give, is compared with the signatures by rbs.
+  # rbs compares the arguments and results of calls with the signatures.
   def test_they_are_true
     server = serve
     code = <<~RUBY

@@ -3,7 +3,7 @@
 require_relative "test_helper"
 require_relative "support/database_state_tests"
 
-# Runs in MariaDB.
+# The State in MariaDB.
 class TestStateMariadb < BulkTest
   include StateTests
   include DatabaseStateTests

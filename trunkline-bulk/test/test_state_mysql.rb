@@ -3,12 +3,12 @@
 require_relative "test_helper"
 require_relative "support/database_state_tests"
 
-# Runs in MySQL itself. What it warns of, as of what a later release will not take, is an error here.
+# The State in MySQL itself. MySQL's warnings, such as deprecations, are errors here.
 class TestStateMysql < BulkTest
   include StateTests
   include DatabaseStateTests
 
-  # The width of integers, which ActiveRecord gives to booleans.
+  # The warning about the width of integers, which ActiveRecord gives to booleans.
   INTEGER_WIDTH = "1681"
 
   def self.server = Server.shared(:mysql)

@@ -3,7 +3,7 @@
 require_relative "test_helper"
 require_relative "support/database_state_tests"
 
-# Runs in PostgreSQL.
+# The State in PostgreSQL.
 class TestStatePostgresql < BulkTest
   include StateTests
   include DatabaseStateTests

@@ -3,7 +3,7 @@
 require_relative "test_helper"
 require_relative "support/state_tests"
 
-# Runs in a file of SQLite.
+# The State in an SQLite file.
 class TestStateSQLite < BulkTest
   include StateTests
 

@@ -4,7 +4,7 @@ require "puma"
 require "puma/server"
 require "rack"
 require_relative "test_helper"
-require_relative "../../trunkline-lab/test/support/browser" # the test of the lab's page drives it, too
+require_relative "../../trunkline-lab/test/support/browser" # shared with the test of the lab's page
 
 # The page of runs, in Chromium.
 class TestWeb < BulkTest
@@ -37,7 +37,7 @@ class TestWeb < BulkTest
     ask(web, "/change", "POST", input: body, "HTTP_X_TRUNKLINE_BULK" => "1", **fields)
   end
 
-  # As of another process that works at it.
+  # Stores a report, as another process that works at the run does.
   def report(figures)
     store = Trunkline::Bulk::State.of(state)
     store.report(store.run("TestWeb::Shown/run").id, "another", figures, 30)

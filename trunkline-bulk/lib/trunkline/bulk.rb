@@ -12,8 +12,8 @@ require_relative "bulk/run_status"
 require_relative "bulk/state"
 
 module Trunkline
-  # More requests than one call or one process makes: a source of any length, the request of each item, and what is done
-  # with its answer. The state of a run is in a database, so that the same name goes on where it was.
+  # Makes more requests than one call or one process can: a subclass defines a source of any length, the request of each
+  # item, and the use of each result. The state of a run is in a database, so that a run is resumed by its name.
   #
   #   class Refresh < Trunkline::Bulk
   #     source  { File.foreach("urls.txt", chomp: true) }
@@ -27,7 +27,7 @@ module Trunkline
   class Bulk
     extend Definition
 
-    # Where runs are worked off, by what `on:` says. Each responds to call(bulk, name, state, progress:).
+    # The runners, by the values of `on:`. Each responds to call(bulk, name, state, progress:).
     @runners = { here: LocalRun, active_job: JobRun }
 
     autoload :Robots, "#{__dir__}/bulk/robots"
@@ -57,16 +57,17 @@ module Trunkline
       # @api private
       attr_reader :runners
 
-      # Begins a run, or goes on with the one of that name. With `on: :here` it returns when the run is over, paused or
+      # Starts a run, or resumes the run of that name. With `on: :here` it returns when the run is done, paused or
       # cancelled.
       #
       # @param name [String] of the run, unique for the class
-      # @param on [Symbol] :here, in this process; :active_job, as jobs on the queue of the application: it returns when
-      #   they are in the queue
-      # @param state [String, Pathname, State, nil] a file of SQLite; nil: configuration.state
-      # @param progress [Boolean, #call, nil] whether a terminal shows how far it is; nil: when there is one
+      # @param on [Symbol] :here, in this process; :active_job, as jobs in the queue of the application: it returns when
+      #   they are enqueued
+      # @param state [String, Pathname, State, nil] an SQLite file, or a State; nil for configuration.state
+      # @param progress [Boolean, #call, nil] whether to show progress; nil: if there is a terminal; a callable gets
+      #   each RunStatus
       # @return [RunStatus]
-      # @raise [InvalidRequest] for a class that is not complete, and an argument that is none
+      # @raise [InvalidRequest] for a class without a required definition, and for an invalid argument
       def start(name, on: :here, state: nil, progress: nil)
         name = check_name(name)
         runner = Bulk.runners[on] or raise InvalidRequest.of("on", on, "one of #{Bulk.runners.keys.inspect}")
@@ -88,22 +89,22 @@ module Trunkline
         RunStatus.new(name, known(name, state_of(state)))
       end
 
-      # Requests under way are finished; nothing more is sent, by any process, until .resume.
+      # Pauses a run. Requests in flight are finished; no process sends more until .resume.
       # @return [RunStatus]
       # @raise [UnknownRun]
       def pause(name, state: nil) = change(name, state, :paused, from: %i[running])
 
-      # Lets a paused or cancelled run be worked off again: by processes that have it open, and by .start.
+      # Resumes a paused or cancelled run: in processes that have it open, and at the next .start.
       # @return [RunStatus]
       # @raise [UnknownRun]
       def resume(name, state: nil) = change(name, state, :running, from: %i[paused cancelled])
 
-      # Requests under way are finished; what has not been sent never is, unless .resume says so.
+      # Cancels a run. Requests in flight are finished; the remaining ones are not sent, unless .resume is called.
       # @return [RunStatus]
       # @raise [UnknownRun]
       def cancel(name, state: nil) = change(name, state, :cancelled, from: %i[running paused])
 
-      # Has the items that have failed tried once more, by processes that have the run open, and by .start.
+      # Tries the failed items once more: in processes that have the run open, and at the next .start.
       # @return [RunStatus]
       # @raise [UnknownRun]
       def retry_failed(name, state: nil)

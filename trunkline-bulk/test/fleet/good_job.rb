@@ -2,7 +2,7 @@
 
 require_relative "../support/queue_test"
 
-# (rake bulk:fleet) Jobs of GoodJob, one of whose processes is killed.
+# A run as jobs of GoodJob, one of whose processes is killed (rake bulk:fleet).
 class TestGoodJob < QueueTest
   def queue = "good_job"
 

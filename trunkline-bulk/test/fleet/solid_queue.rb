@@ -2,7 +2,7 @@
 
 require_relative "../support/queue_test"
 
-# (rake bulk:fleet) Jobs of Solid Queue, whose processes are forked.
+# A run as jobs of Solid Queue, whose processes are forked (rake bulk:fleet).
 class TestSolidQueue < QueueTest
   def queue = "solid_queue"
 

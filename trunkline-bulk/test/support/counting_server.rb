@@ -2,11 +2,11 @@
 
 require "socket"
 
-# Answers on kept connections, and counts the requests by their target.
+# A server with persistent connections, which counts the requests by their target.
 class CountingServer
   attr_reader :port
 
-  # @yield [target] gives [status, body] or [status, body, fields]; no block: 200
+  # @yield [target] returns [status, body] or [status, body, fields]; without a block the status is 200
   def initialize(port = 0, &answer)
     @listener = TCPServer.new("127.0.0.1", port)
     @port = @listener.addr[1]

@@ -4,8 +4,8 @@ require "active_record"
 require_relative "servers"
 require_relative "state_tests"
 
-# The same in a database of ActiveRecord. `server` of the class: a Server; nil: it is not installed.
-# `restarts`: the signals that end the server, one after another, in the middle of a run.
+# Tests of a State in a database of ActiveRecord, in addition to StateTests. The class has `server`, a Server, or nil if
+# it is not installed; and `restarts`, the signals that end the server, one after another, in the middle of a run.
 module DatabaseStateTests
   def setup
     super
@@ -16,7 +16,7 @@ module DatabaseStateTests
     @state = Trunkline::Bulk::State::ActiveRecord.new
   end
 
-  # Why its tests are skipped.
+  # The reason for skipping the tests.
   def missing = "the server is not installed (bin/setup)"
 
   def test_its_tables_make_themselves_once
@@ -47,7 +47,7 @@ module DatabaseStateTests
     end
     status = thread.value
     assert_equal [:done, 300, { "200" => 300 }], [status.state, status.done, status.counts]
-    assert_equal 300, origin.total # nothing came twice: what could not be recorded was kept
+    assert_equal 300, origin.total # no item was repeated: results that could not be recorded were kept
   end
 
   def test_outcomes_that_begin_alike_are_one_when_they_are_too_long
@@ -57,7 +57,7 @@ module DatabaseStateTests
     assert_equal({ "x" * 200 => 2 }, run_of.counts)
   end
 
-  # The clock of the database, which leases are counted by, for this process.
+  # Shifts the clock of the database, by which leases are counted, for this process.
   def turn_clock(seconds)
     @state.define_singleton_method(:now) { super() + seconds }
   end

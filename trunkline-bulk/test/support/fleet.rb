@@ -5,9 +5,9 @@ require "rbconfig"
 require_relative "programs"
 require_relative "servers"
 
-# Processes of Sidekiq that work at one run, with Redis and PostgreSQL of their own; each can be killed at any moment.
+# Sidekiq processes that work at one run, with a separate Redis and PostgreSQL. Each can be killed at any moment.
 class Fleet
-  # What each process loads, and the processes that look on.
+  # The code that each Sidekiq process, and each process of #run, loads.
   APPLICATION = <<~'RUBY'
     require "json"
     require "active_record"
@@ -32,7 +32,7 @@ class Fleet
   attr_reader :redis, :database, :processes
 
   # @param folder [String] for logs and results
-  # @param origin [String] URL that the number of an item comes behind
+  # @param origin [String] URL to which the number of an item is appended
   def initialize(folder, origin:, items:, slice:)
     @folder = folder
     @redis = Server.redis("--appendonly", "yes", "--appendfsync", "always")
@@ -53,14 +53,14 @@ class Fleet
     end
   end
 
-  # Kills one, and starts another in its place.
+  # Kills a process, and starts another in its place.
   def replace
     Programs.kill(@processes.shift)
     start
   end
 
-  # Runs code in a process of its own.
-  # @return [String] what it prints
+  # Runs code in a separate process.
+  # @return [String] the output of the process
   def run(code)
     output = IO.popen([@environment, RbConfig.ruby, "-W0", *Programs::PATHS, "-e",
                        "require #{@application.inspect}; #{code}", { err: %i[child out] }], &:read)

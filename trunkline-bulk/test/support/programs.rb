@@ -2,7 +2,7 @@
 
 require "rbconfig"
 
-# Programs in processes of their own, which can be killed.
+# Runs programs in separate processes, which can be killed.
 module Programs
   PATHS = $LOAD_PATH.select { |path| path.include?("trunkline") }.flat_map { |path| ["-I", path] }.freeze
 

@@ -3,8 +3,8 @@
 require_relative "../test_helper"
 require_relative "servers"
 
-# A run as jobs of a queue that is in PostgreSQL, as the state is. `queue` of a subclass: the name of its gem; `schema`:
-# code that makes its tables; `worker`: code that works jobs off.
+# A run as jobs of a queue in PostgreSQL, which also has the state. A subclass defines `queue`, the name of the queue's
+# gem, and `schema`, code that creates its tables; it starts the queue's workers with #program.
 class QueueTest < BulkTest
   ITEMS = 300
   APPLICATION = <<~'RUBY'
@@ -68,7 +68,7 @@ class QueueTest < BulkTest
     assert_match(/^run: done, #{ITEMS} done, 0 failed of #{ITEMS}/, File.read(path("log")))
   end
 
-  # Forked processes end with theirs.
+  # Also ends the processes that the process has forked.
   def stop(pid)
     Process.kill(:TERM, pid)
     Process.wait(pid)

@@ -5,14 +5,14 @@ require "open3"
 require "socket"
 require "tmpdir"
 
-# Servers of their own for a test: on free ports, with their data in a folder that goes with them.
+# Starts servers for a test: on free ports, with their data in a folder that #stop deletes.
 class Server
   POSTGRES = Dir["/usr/lib/postgresql/*/bin"].max.to_s
   MYSQL = "/usr/sbin/mysqld"
   USERS = { "postgres" => "postgres", "mariadbd" => "mysql", "mysqld" => "mysql" }.freeze
 
   class << self
-    # @return [Server, nil] the one for all tests of the process that leave it running
+    # @return [Server, nil] the server for all tests of the process that leave it running
     def shared(name)
       @shared ||= {}
       return @shared[name] if @shared.key?(name)
@@ -20,7 +20,7 @@ class Server
       @shared[name] = public_send(name)&.tap { |server| Minitest.after_run { server.stop } }
     end
 
-    # @return [Server, nil] nil: it is not installed (bin/setup)
+    # @return [Server, nil] nil if it is not installed (bin/setup)
     def redis(*options)
       start("redis-server") do |port, folder|
         ["redis-server", "--bind", "127.0.0.1", "--port", port.to_s, "--dir", folder, "--save", "", *options]
@@ -51,7 +51,7 @@ class Server
       end
     end
 
-    # The X protocol is off: its port is the same for all servers.
+    # The X protocol is off, because its port is the same for all servers.
     def mysql
       return unless mysql?
 
@@ -66,7 +66,7 @@ class Server
       end
     end
 
-    # @return [Boolean] whether it is installed
+    # @return [Boolean] whether the program is installed
     def there?(program)
       [POSTGRES, "/usr/sbin", *ENV["PATH"].split(":")].any? { |path| File.executable?(File.join(path, program)) }
     end
@@ -112,7 +112,7 @@ class Server
     end
   end
 
-  # @return [Hash] of a connection of ActiveRecord
+  # @return [Hash] the configuration of a connection of ActiveRecord
   def active_record
     common = { host: "127.0.0.1", port: @port }
     return { adapter: "postgresql", username: "postgres", database: "postgres", **common } if @program == "postgres"
@@ -120,7 +120,7 @@ class Server
     { adapter: "trilogy", username: "root", database: "bulk", **common }
   end
 
-  # @return [Boolean] whether PostgreSQL, or Redis, takes commands
+  # @return [Boolean] whether PostgreSQL, or Redis, accepts commands
   def answers?
     return system("#{POSTGRES}/pg_isready", "-q", "-h", "127.0.0.1", "-p", @port.to_s) if @program == "postgres"
 
@@ -130,7 +130,7 @@ class Server
   # @return [String] a URL of Redis
   def url = "redis://127.0.0.1:#{@port}/0"
 
-  # @param signal [Symbol] :KILL ends it as a power cut does
+  # @param signal [Symbol] :KILL ends the server as a power cut does
   def halt(signal = :KILL)
     return if @pid.nil?
 

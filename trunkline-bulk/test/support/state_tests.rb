@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What a State promises, kept by each of them.
+# Tests that each subclass of State must pass.
 module StateTests
   Bulk = Trunkline::Bulk
   LEASE = 30
@@ -169,6 +169,6 @@ module StateTests
 
   private
 
-  # A worker in this process.
+  # The name of a worker in this process.
   def me(name) = Bulk::State::Workers.name.sub(%r{[^/]+\z}, name.to_s)
 end

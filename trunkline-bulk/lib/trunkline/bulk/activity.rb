@@ -4,16 +4,17 @@ require_relative "state/workers"
 
 module Trunkline
   class Bulk
-    # What this process does at a run now, for Bulk.status in any process: requests in flight, items a second, and the
-    # origins that take longest. Its workers add to it, and it is reported to the state each State#report_interval.
+    # The activity of this process in a run, for Bulk.status in any process: requests in flight, items per
+    # second, and the slowest origins. The process's workers add to it, and it is reported to the state every
+    # State#report_interval seconds.
     #
     # @api private
     class Activity
-      # Intervals between two reports after which one counts no more.
+      # The number of report intervals after which a report expires.
       LIFE = 3
-      # Seconds of a window: figures are those of the current one and the one before.
+      # Seconds of a window. The figures are those of the current window and the one before.
       WINDOW = 5.0
-      # Origins in a report.
+      # The maximum number of origins in a report.
       SLOWEST = 5
       # Seconds until the first report.
       FIRST = 1.0
@@ -29,7 +30,7 @@ module Trunkline
       class << self
         # @param state [State]
         # @param run_id [Integer]
-        # @return [Activity] the one of this process
+        # @return [Activity] the Activity of this process
         def of(state, run_id)
           @opening.synchronize do
             @known.delete_if { |_, one| one.over? }
@@ -56,14 +57,15 @@ module Trunkline
         @lock.synchronize { @workers[worker] = true }
       end
 
-      # Before it adds for the last time. Jobs of the same run may follow at once: the figures stay.
+      # Must be called before the worker's last #add. The figures are kept, because jobs of the same run may follow at
+      # once.
       # @param worker [#in_flight]
       # @return [void]
       def leave(worker)
         @lock.synchronize { @workers.delete(worker) }
       end
 
-      # @param items [Integer] that are over since a worker has added the last
+      # @param items [Integer] the number of items finished since the worker's last call
       # @param times [Hash{String => Array(Integer, Float)}] requests, and the seconds that they took, by origin
       # @return [void]
       def add(items, times)
@@ -77,7 +79,7 @@ module Trunkline
         report if due
       end
 
-      # @return [Boolean] whether nobody has worked here for some time
+      # @return [Boolean] whether there has been no worker for some time
       def over? = @lock.synchronize { @workers.empty? && now - @windows.last.began > 2 * WINDOW }
 
       private
@@ -88,7 +90,7 @@ module Trunkline
         return if now - @windows.last.began < WINDOW
 
         @windows = [@windows.last, Window.new(now, 0, {})]
-        @windows.shift if now - @windows.first.began > 3 * WINDOW # nobody has worked meanwhile
+        @windows.shift if now - @windows.first.began > 3 * WINDOW # no worker has added meanwhile
       end
 
       def sum(times, origin, (requests, seconds))
@@ -105,10 +107,10 @@ module Trunkline
         @state.report(@run_id, @name, figures, LIFE * @state.report_interval)
       end
 
-      # A window that has just begun says little.
+      # The divisor is at least 0.1 s, because a rate over less time is meaningless.
       def rate = (@windows.sum(&:items) / [now - @windows.first.began, 0.1].max).round(1)
 
-      # @return [Array(String, Integer, Float)] origin, requests, seconds of a request
+      # @return [Array<Array(String, Integer, Float)>] origin, requests, mean seconds of a request
       def slowest
         times = {}
         @windows.each { |window| window.times.each { |origin, time| sum(times, origin, time) } }

@@ -7,8 +7,8 @@ require_relative "errors"
 
 module Trunkline
   class Bulk
-    # Items as bytes for a State, and back: what JSON has, Symbols, binary Strings, and records that can be found again.
-    # Nothing else, so that whoever can write to a state cannot have code run by those who read it.
+    # Converts items to bytes for a State, and back: values of JSON, Symbols, binary Strings, and references to records.
+    # Other objects are refused, so that a writer of the state cannot make its readers execute code.
     #
     # @api private
     module Codec
@@ -25,7 +25,7 @@ module Trunkline
         end
 
         # @param bytes [String]
-        # @return [Array] a record that is gone is a Missing
+        # @return [Array] the items, with a Missing in place of each record that no longer exists
         def load(bytes)
           text = Zlib::Inflate.inflate(bytes)
           values = JSON.parse(text, max_nesting: 200)
@@ -35,7 +35,7 @@ module Trunkline
           values.map { |value| decode(value, records) }
         end
 
-        # Whether JSON.generate writes them as they are. One look at all of them takes less time than one at each.
+        # Whether JSON.generate writes the items unchanged. One check of all of them is faster than a check of each.
         def plain?(items)
           return false unless items.all?(String)
 
@@ -65,7 +65,7 @@ module Trunkline
           { "_b" => [value].pack("m0"), "_e" => value.encoding.name }
         end
 
-        # A Symbol begins with ":", and "=" is before a String that would be taken for something else.
+        # Encodes a key of a Hash: ":" marks a Symbol; "=" escapes a String that would be decoded as something else.
         def key(name)
           case name
           when Symbol then ":#{name.name}"

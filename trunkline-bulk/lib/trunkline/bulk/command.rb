@@ -8,7 +8,7 @@ require_relative "results"
 
 module Trunkline
   class Bulk
-    # The command line: a file of URLs to a file of results, and how far a run is.
+    # The command line: requests the URLs of a file, writes a file of results, and shows and controls the run.
     class Command
       USAGE = <<~TEXT
         usage: trunkline-bulk run URLS --out RESULTS [options]
@@ -22,15 +22,15 @@ module Trunkline
       WRONG = 2
       STOPPED = 3
       BROKEN = 4
-      # What a run may end with: a disk that is full, a file that is no CSV from some line on.
+      # Errors that may end a run: a full disk, a malformed line of a CSV.
       ERRORS = [SystemCallError, IOError, SQLite3::Exception, InvalidItem, EncodingError].freeze
-      # Arguments that are wrong.
+      # Raised for wrong arguments.
       Wrong = Class.new(StandardError)
       private_constant :ERRORS, :Wrong
 
       # @param argv [Array<String>]
-      # @return [Integer] 0: all items are done; 1: some have failed; 2: the arguments are wrong; 3: it was paused or
-      #   cancelled; 4: it has ended with an error
+      # @return [Integer] 0: all items are done; 1: some have failed; 2: the arguments are wrong; 3: the run was paused
+      #   or cancelled; 4: the run has ended with an error
       def self.run(argv, out: $stdout, err: $stderr) = new(out, err).run(argv)
 
       # @return [Results::Rows]
@@ -127,7 +127,7 @@ module Trunkline
         raise Wrong, "#{path}: has no column \"url\", but #{names.map(&:inspect).join(", ")}"
       end
 
-      # Results of another run are not written over, nor is what is no file of results.
+      # Results of another run are not overwritten, nor are other files.
       def refuse_another_run
         there = File.exist?(state)
         raise Wrong, "#{@file} is there already: --resume goes on with it" if there && !@resume

@@ -4,16 +4,16 @@ require "trunkline"
 
 module Trunkline
   class Bulk
-    # What holds for all bulk classes of a process (Bulk.configure).
+    # The settings of all bulk classes of a process (Bulk.configure).
     class Configuration
-      # @return [String, Pathname, State] a file of SQLite, or a State
+      # @return [String, Pathname, State] an SQLite file, or a State
       attr_accessor :state
-      # @return [String, nil] the URL of the Redis that limits of all processes are in
+      # @return [String, nil] the URL of the Redis that stores the limits of all processes
       attr_accessor :redis
       # @return [#warn, #info, nil]
       attr_accessor :logger
 
-      # Without the URL of Redis, which may have a password.
+      # Omits the URL of Redis, which may contain a password.
       def inspect = "#<#{self.class} state: #{@state.inspect}>"
 
       def initialize

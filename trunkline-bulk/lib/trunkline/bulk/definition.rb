@@ -4,25 +4,26 @@ require_relative "settings"
 
 module Trunkline
   class Bulk
-    # What a bulk class says of itself. Subclasses have their parent's, as far as they say nothing else.
+    # The methods that define a bulk class. A subclass inherits each definition that it does not replace.
     module Definition
       # @yieldreturn [Enumerable, ActiveRecord::Relation, Pathname] the items. A Pathname: the rows of a .csv, the
       #   values of a .jsonl or .ndjson, the lines of any other file
       # @return [nil]
       def source(&block) = define(:source, block)
 
-      # @yield [item] once for each try
-      # @yieldreturn [String, Array, Hash] the request, in a form of Client#each; nil: the item needs none
+      # @yield [item] called once for each attempt
+      # @yieldreturn [String, Array, Hash] the request, in a form that Client#each accepts; nil if the item needs none
       # @return [nil]
       def request(&block) = define(:request, block)
 
-      # @yield [item, result, key] the Response, or the Error; key: the same String at each try of this item, and no
-      #   other item's. After a process was killed, an item may come a second time
+      # @yield [item, result, key] result: the Response, or the Error; key: a String that is unique to the item, and the
+      #   same for each of its attempts. After a process was killed, the block may be called a second time for an item
       # @return [nil]
       def result(&block) = define(:result, block)
 
-      # @yield before it is recorded, several times a second, which items are over: for a result block that collects
-      #   what it writes. When it raises, the run ends, and these items come again
+      # @yield called several times a second, before finished items are recorded; a result block that buffers its output
+      #   needs this block to write it. When the block raises, the run ends, and those items are repeated when it is
+      #   resumed
       # @return [nil]
       def flush(&block) = define(:flush, block)
 
@@ -39,8 +40,8 @@ module Trunkline
       # @api private
       def settings = @settings || (superclass.respond_to?(:settings) ? superclass.settings : Settings.new)
 
-      # @param name [Symbol] :source, :request, :result, :flush; :refused, with an item, what is wrong, and its key: of
-      #   one that has failed without a request
+      # @param name [Symbol] :source, :request, :result, :flush; or :refused, which is called with an item that has
+      #   failed without a request, the error, and the item's key
       # @return [Proc, nil]
       # @api private
       def block(name)

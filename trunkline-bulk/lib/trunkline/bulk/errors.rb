@@ -2,13 +2,14 @@
 
 module Trunkline
   class Bulk
-    # There is no run of that name.
+    # Raised when there is no run of that name.
     class UnknownRun < StandardError; end
 
-    # A source, or a result, that cannot be used as it is.
+    # Raised for a source, or an item of it, that cannot be used.
     class InvalidItem < StandardError; end
 
-    # Another worker has taken over what this one worked at: what it did since is not recorded.
+    # Raised when another worker has taken over a slice or the source: this worker's results since then are not
+    # recorded.
     #
     # @api private
     class LeaseLost < StandardError; end

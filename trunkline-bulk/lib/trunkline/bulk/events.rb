@@ -2,16 +2,16 @@
 
 module Trunkline
   class Bulk
-    # Tells ActiveSupport::Notifications, where it is loaded, of what takes time:
+    # Publishes events to ActiveSupport::Notifications, if it is loaded:
     #
     #   run.trunkline_bulk    Bulk.start: bulk, run, on; at its end: state, done, failed
-    #   slice.trunkline_bulk  a slice, from its claim on: bulk, run, slice, attempts, items; at its end: outcome
-    #                         (:complete, :lost to another worker, :released), counts (of this worker)
+    #   slice.trunkline_bulk  a slice, from when it is claimed: bulk, run, slice, attempts, items; at its end: outcome
+    #                         (:complete, :lost to another worker, :released), counts (by this worker)
     #   change.trunkline_bulk Bulk.pause, .resume, .cancel, .retry_failed: bulk, run, change
     #
     # @api private
     module Events
-      # An event that goes on.
+      # An event that has started and not finished.
       Begun = Struct.new(:handle, :payload) do
         def finish(**more)
           payload.update(more)
@@ -22,7 +22,7 @@ module Trunkline
       module_function
 
       # @param name [String] without .trunkline_bulk
-      # @return [Begun, nil] nil: nobody listens
+      # @return [Begun, nil] nil if there is no subscriber
       def start(name, **payload)
         return unless defined?(::ActiveSupport::Notifications)
 

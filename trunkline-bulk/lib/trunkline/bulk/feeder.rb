@@ -5,14 +5,14 @@ require_relative "source"
 
 module Trunkline
   class Bulk
-    # Cuts the source of a run into slices as they are needed. One worker at a time has the source; it goes on behind
-    # what the one before it has cut.
+    # Cuts the source of a run into slices as they are needed. Only one worker at a time holds the source; it continues
+    # after the items that the previous holder has cut.
     #
     # @api private
     class Feeder
       # Slices that are cut in one transaction.
       AT_ONCE = 4
-      # Seconds after which what a slow source has given is cut into a slice, and slices are handed out.
+      # Seconds after which the items that a slow source has given are cut into a slice, and slices are stored.
       PATIENCE = 1.0
       private_constant :PATIENCE
 
@@ -26,7 +26,7 @@ module Trunkline
         @state = state
         @worker = worker
         @items = nil
-        @last_cut = {} # by the bytes that were written of them
+        @last_cut = {} # items by their encoded bytes
       end
 
       # @return [Boolean] whether there are new slices
@@ -45,18 +45,18 @@ module Trunkline
       end
 
       # @param slice [State::Slice]
-      # @return [Array] its items, once. What this worker has just cut needs not be read again: it is the same when the
-      #   same bytes were written of it
+      # @return [Array] its items; may be called once for a slice. Items that this worker has just cut are found by
+      #   their encoded bytes, and need not be decoded
       # @raise [InvalidItem]
       def items_of(slice) = @last_cut.delete(slice.bytes) || slice.items
 
-      # @return [Boolean] whether this worker has cut the last of it
+      # @return [Boolean] whether this worker has reached the end of the source
       def ended? = !!@ended
 
-      # @return [Boolean] whether the source has had to be waited for, and may have to be again
+      # @return [Boolean] whether the last #cut had to wait for the source
       def slow? = !!@slow
 
-      # Gives the source back.
+      # Releases the source.
       # @return [void]
       def close
         @state.release_source(@feed) if @feed && !@ended
@@ -75,7 +75,7 @@ module Trunkline
         @items = slices_of(source)
       end
 
-      # @return [Enumerator] of the items of a slice, and the cursor behind them
+      # @return [Enumerator] yields the items of a slice, and the cursor after them
       def slices_of(source)
         size = @bulk.settings.slice
         Enumerator.new do |all|
@@ -94,7 +94,7 @@ module Trunkline
         end
       end
 
-      # @return [Array(Array, Object)] what State#add_slices takes
+      # @return [Array(Array, Object)] slices and cursor for State#add_slices
       def next_slices
         position = @feed.position
         slices = []
@@ -112,7 +112,7 @@ module Trunkline
         [slices, @cursor]
       end
 
-      # Strings that an Array keeps, or that are frozen, are read again: blocks may change their items.
+      # Strings that an Array keeps, or that are frozen, are decoded again, because blocks may modify their items.
       def written(items)
         plain = Codec.plain?(items)
         bytes = Codec.dump(items, plain)

@@ -4,8 +4,9 @@ require "trunkline"
 
 module Trunkline
   class Bulk
-    # Keeps the items of origins that cannot be reached, or that have said to come later, while those of others go on.
-    # When its time is over, one of them is tried; the others follow when that has an answer.
+    # Holds back the items of origins that cannot be reached, or that have sent Retry-After, while other origins
+    # continue. When an origin's pause is over, one of its items is tried; the others follow when that item has a
+    # response.
     #
     # @api private
     class Holdback
@@ -14,17 +15,17 @@ module Trunkline
       LONGEST = 30.0
       private_constant :ERRORS, :FIRST, :LONGEST
 
-      # The statuses of answers that may say to come later.
+      # The statuses of responses that may have Retry-After.
       BUSY = [429, 503].freeze
       LEAST_BUSY = BUSY.min
 
-      # Items that are held at most; more of them fail.
+      # The maximum number of items that are held; further ones fail.
       MOST = 100_000
       private_constant :MOST
 
       Held = Struct.new(:waiting, :until, :pause, :trying)
 
-      # @param seconds [Numeric] for which an item is held in all
+      # @param seconds [Numeric] the total time for which an item may be held
       def initialize(seconds)
         @seconds = seconds
         @origins = {}
@@ -34,20 +35,20 @@ module Trunkline
         @unused = true
       end
 
-      # @return [Boolean] whether no origin is held or was given up, and no item waits here; read for each item
+      # @return [Boolean] whether no origin is held or given up, and no item waits here; called for each item
       def unused? = @unused
 
       # @param origin [String, nil]
-      # @return [Boolean] whether its items are to be given to #hold
+      # @return [Boolean] whether items of the origin must be passed to #hold
       def holds?(origin) = @origins.key?(origin)
 
       # @param result [Response, Error]
-      # @return [Float, nil] seconds for which its origin is to be held; nil: it has answered
+      # @return [Float, nil] seconds for which the origin must be held; nil if it has answered
       def pause_of(result)
         if result.is_a?(Response)
           return unless BUSY.include?(result.status)
 
-          # Not less than after an error: a server may say 0, or a time that is over, each time.
+          # At least the pause after an error: a server may send 0, or a past time, every time.
           seconds = RetryAfter.seconds(result)
           seconds && [seconds, FIRST].max
         elsif ERRORS.any? { |error| result.is_a?(error) }
@@ -63,9 +64,9 @@ module Trunkline
         update_unused
       end
 
-      # @param entry [Entry] of an origin that could not be reached, or that has said to come later
+      # @param entry [Entry] of an origin that could not be reached, or that has sent Retry-After
       # @param pause [Float] seconds
-      # @return [Boolean] true: it is kept, and comes again from #take
+      # @return [Boolean] whether the entry is held; #take returns it later
       def keep?(entry, pause)
         return false if @given_up.key?(entry.origin) || @size >= MOST
 
@@ -86,7 +87,7 @@ module Trunkline
         @size += 1
       end
 
-      # @return [Entry, nil] one that may be tried now
+      # @return [Entry, nil] an entry that may be tried now
       def take
         return if @unused
         return @ready.shift.tap { update_unused } unless @ready.empty?
@@ -97,7 +98,7 @@ module Trunkline
         held.waiting.shift
       end
 
-      # @return [Float, nil] seconds until #take may give one; nil: it depends on requests that are under way
+      # @return [Float, nil] seconds until #take may return an entry; nil if that depends on requests in flight
       def wait
         times = @origins.each_value.filter_map { |held| held.until unless held.trying || held.waiting.empty? }
         [times.min - now, 0.0].max unless times.empty?
@@ -114,7 +115,7 @@ module Trunkline
         @unused = @origins.empty? && @given_up.empty? && @ready.empty?
       end
 
-      # A request that was sent before the origin was held tells nothing new.
+      # The result of a request that was sent before the origin was held does not change the pause.
       def postpone(origin, pause)
         held = @origins[origin] ||= Held.new([], nil, nil, false)
         return if held.until && !held.trying
@@ -132,7 +133,7 @@ module Trunkline
         @ready.concat(held.waiting)
       end
 
-      # Its items are tried once, now and when they come, until it answers.
+      # From now on each item of the origin is tried only once, until the origin answers.
       def give_up(origin)
         @given_up[origin] = true
         release(origin)

@@ -5,16 +5,16 @@ require_relative "limits"
 
 module Trunkline
   class Bulk
-    # Has a run worked off by jobs, each of which takes one slice, whichever nobody has. As many of them wait in the
-    # queue as `options jobs:` says, or as there are slices.
+    # Processes a run with jobs. Each job claims one free slice. The queue is filled up to `options jobs:` jobs, or to
+    # the number of slices if that is lower.
     #
-    # What queues may lose (Sidekiq loses the jobs of a killed process) is made good from the state, where the run keeps
-    # how many jobs wait and when one has begun. One job more, the watch, is scheduled for a later time: it takes over
-    # what was left, and schedules the next.
+    # Queues may lose jobs (Sidekiq loses the jobs of a killed process). Lost jobs are replaced with the help of the
+    # state, which stores how many jobs wait and when one last began. One further job, the watch, is scheduled for a
+    # later time: it takes over the slices that were left, and schedules the next watch.
     #
     # @api private
     module JobRun
-      # Seconds until each further try to put jobs into a queue that cannot be reached.
+      # Seconds before each retry, when the queue cannot be reached.
       PAUSES = [0.2, 0.5, 1, 2, 4, 8].freeze
       private_constant :PAUSES
 
@@ -32,7 +32,7 @@ module Trunkline
         fill(bulk, name, state, run, begun: true) if run.state == :running
       end
 
-      # Puts jobs into the queue for a run that goes on, if it is one of jobs.
+      # Enqueues jobs for a resumed run, if it was started with jobs.
       # @return [void]
       def go_on(bulk, name, state)
         run = state.run(bulk.run_key(name))
@@ -40,8 +40,8 @@ module Trunkline
         fill(bulk, name, state, run, begun: true) if jobs && run.state == :running
       end
 
-      # What a job does.
-      # @param watch [Integer, nil] the number of the watch that it is
+      # Performs a job.
+      # @param watch [Integer, nil] the number of the watch, if the job is one
       # @return [void]
       def work(bulk, name, state, watch)
         run = state.run(bulk.run_key(name))
@@ -54,16 +54,16 @@ module Trunkline
         watch(bulk, name, state, run, watch) if run.state == :paused
       end
 
-      # @return [Boolean] whether there was a slice
+      # @return [Boolean] whether there was a slice to work at
       def work_at(bulk, name, state, run, watch)
         run.state == :running && SliceWorker.new(bulk, run, state).work
       rescue StandardError
-        watch(bulk, name, state, run, watch) # the queue may not try a job again that fails
+        watch(bulk, name, state, run, watch) # the queue may not retry a failed job
         raise
       end
 
-      # Notes that a job has begun.
-      # @return [Boolean] false: it is a watch that another has replaced
+      # Records that a job has begun.
+      # @return [Boolean] false if the job is a watch that has been replaced by another
       def started?(state, run, watch)
         current = nil
         state.jobs(run.id) do |jobs, now|
@@ -76,7 +76,7 @@ module Trunkline
         current
       end
 
-      # @param begun [Boolean] whether there was work, and more jobs are to be had for it
+      # @param begun [Boolean] whether there was work, so that more jobs are wanted
       # @return [void]
       def fill(bulk, name, state, run, begun:, watch: nil)
         wanted = 0
@@ -91,10 +91,10 @@ module Trunkline
         watch(bulk, name, state, run, watch)
       end
 
-      # Jobs wait, and none has begun for so long that they are not there; or the clock has been set back since.
+      # Whether the waiting jobs are lost: none has begun for two leases, or the clock has been set back since.
       def lost?(jobs, now, bulk) = !(now - jobs.fetch("begun", now)).between?(0, bulk.settings.lease * 2)
 
-      # Schedules the next watch, when the one before has come, or is late.
+      # Schedules the next watch, if the previous one has run or is late.
       def watch(bulk, name, state, run, mine)
         lease = bulk.settings.lease
         number = nil
@@ -111,11 +111,11 @@ module Trunkline
       def enqueue(bulk, name, state, watch = nil, **later)
         tries = 0
         begin
-          # The queue of the class may be a block (ActiveJob's default is one), which is no name to be set.
+          # Without queue:, the class's own queue is used: it may be a block (ActiveJob's default is one), not a name.
           SliceJob.set({ queue: bulk.settings.queue, **later }.compact)
             .perform_later(bulk.name, name, state.to_s, watch)
         rescue NotImplementedError
-          raise unless later.any? # nothing is lost by an adapter that schedules nothing: it works at once
+          raise unless later.any? # an adapter that cannot schedule a watch runs jobs at once
         rescue StandardError
           pause = PAUSES[tries] or raise
           tries += 1

@@ -2,11 +2,11 @@
 
 module Trunkline
   class Bulk
-    # Renews what a worker has claimed, in a thread of its own, while the worker works.
+    # Renews a worker's leases in a separate thread while the worker works.
     #
     # @api private
     module LeaseKeeper
-      # Renewals within the time of a lease.
+      # The number of renewals within the time of a lease.
       TIMES = 3
       private_constant :TIMES
 
@@ -40,15 +40,15 @@ module Trunkline
         end
       end
 
-      # A database that is away for longer than the state waits, a disk that is full for a moment: the worker itself
-      # ends when it cannot record, and goes on when it can, with its leases.
+      # Errors are ignored, such as a database that is unavailable for longer than the state waits, or a disk that is
+      # full for a moment: the worker raises when it cannot record, and otherwise continues with its leases.
       def self.renew(state, run_id, worker, lease)
         state.renew(run_id, worker, lease)
       rescue StandardError
         nil
       end
 
-      # @yieldreturn [Boolean] whether it has ended
+      # @yieldreturn [Boolean] whether the worker has ended
       # @return [Boolean]
       def self.ended_within(seconds, lock, told)
         limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds

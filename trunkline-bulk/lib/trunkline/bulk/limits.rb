@@ -5,16 +5,16 @@ require_relative "limits/share"
 
 module Trunkline
   class Bulk
-    # What all workers together may do with each origin: the store of a client's rate. A thread gets the shares of this
-    # process, of all origins at once, several times a second while they are used.
+    # The limits of all workers together for each origin; the store of a client's rate. While shares are used, a thread
+    # fetches the shares of this process, for all origins at once, several times a second.
     #
-    # When Redis cannot be reached, each process goes on with its part of the limits, by the number of workers that
-    # there were; it is told once, and so is the end of it. A Redis that lost its data knows what is in flight again
-    # within an interval.
+    # When Redis cannot be reached, each process continues with its part of the limits, by the last known number of
+    # workers. This is logged once, and so is its end. A Redis that lost its data knows the requests in flight again
+    # after one interval.
     class Limits
-      # Origins in one call.
+      # The maximum number of origins in one call.
       MOST = 500
-      # Seconds after which a share that is not used is forgotten.
+      # Seconds after which an unused share is removed.
       KEPT = 60
       private_constant :KEPT, :MOST
 
@@ -22,14 +22,14 @@ module Trunkline
       @opening = Mutex.new
 
       class << self
-        # @param url [String, nil] of Redis; nil: this process alone
-        # @return [Limits] the one of this process
+        # @param url [String, nil] of Redis; nil to limit this process alone
+        # @return [Limits] the Limits of this process
         # @raise [InvalidRequest] without redis-client
         def at(url)
           @opening.synchronize { @known[[url, Process.pid]] ||= new(url && Redis.new(url)) }
         end
 
-        # Says, once, that limits hold for each process alone.
+        # Logs, once, that limits apply to each process separately.
         # @param settings [Settings]
         # @return [void]
         def say_if_alone(settings)
@@ -51,7 +51,7 @@ module Trunkline
       autoload :Redis, "#{__dir__}/limits/redis"
 
       # @param shared [Redis, nil]
-      # @param threaded [Boolean] false: #step is called by somebody else
+      # @param threaded [Boolean] false if the caller calls #step itself
       def initialize(shared, threaded: true)
         @shared = shared
         @threaded = threaded
@@ -61,8 +61,8 @@ module Trunkline
         @used = ConditionVariable.new
       end
 
-      # @param most_in_flight [Integer, nil] to each origin, by all workers
-      # @param rates [#rate, nil] what origins ask for by themselves, requests a second
+      # @param most_in_flight [Integer, nil] the maximum number of requests in flight to each origin, by all workers
+      # @param rates [#rate, nil] the requests per second that each origin itself asks for
       # @return [#pace] for `rate: { store: }`
       def with(most_in_flight, rates = nil) = Store.new(self, most_in_flight, rates)
 
@@ -77,9 +77,9 @@ module Trunkline
         end
       end
 
-      # Gets what is asked for.
+      # Requests and stores the grants for all shares that are in use.
       # @param now [Float] monotonic seconds
-      # @return [Float] seconds until the next
+      # @return [Float, nil] seconds until the next step; nil if no share is in use
       # @api private
       def step(now)
         shares = @lock.synchronize do
@@ -97,7 +97,7 @@ module Trunkline
 
       private
 
-      # Who asks for the shares of an origin of one client.
+      # The store of one client's rate: finds the Share of an origin.
       Store = Struct.new(:limits, :most_in_flight, :rates) do
         def pace(origin, per_second, _burst)
           limits.share(origin, [per_second, rates&.rate(origin)].compact.min, most_in_flight)

@@ -5,7 +5,7 @@ require_relative "worker"
 
 module Trunkline
   class Bulk
-    # Works a run off in this process and thread.
+    # Processes a run in the calling thread.
     #
     # @api private
     module LocalRun

@@ -2,15 +2,15 @@
 
 module Trunkline
   class Bulk
-    # Shows how far a run is: on a terminal, in lines, or to what the caller gave.
+    # Shows the progress of a run: on a terminal, in lines, or by a callable of the caller.
     #
     # @api private
     class Progress
-      # Seconds between two times.
+      # Seconds between two updates.
       INTERVAL = 0.5
       private_constant :INTERVAL
 
-      # @param wanted [Boolean, #call, nil] nil: when there is a terminal
+      # @param wanted [Boolean, #call, nil] nil: only if there is a terminal
       # @yieldreturn [RunStatus]
       # @return [Progress, nil]
       def self.for(wanted, output: $stderr, &status)
@@ -29,7 +29,7 @@ module Trunkline
       end
       private_class_method :on_terminal
 
-      # @param shown [#call] given a RunStatus
+      # @param shown [#call] called with a RunStatus
       def initialize(shown, &status)
         @shown = shown
         @status = status
@@ -51,7 +51,7 @@ module Trunkline
         @shown.respond_to?(:finish) ? @shown.finish(status) : @shown.call(status)
       end
 
-      # A line now and then, as for a log.
+      # Writes a line from time to time, for a log.
       class Lines
         # Seconds between two lines.
         EVERY = 10.0

@@ -7,24 +7,24 @@ require_relative "../bulk"
 
 module Trunkline
   class Bulk
-    # Files of results: a line, or a row, for each item. After a process was killed an item may be in it twice, with the
-    # same key.
+    # Writes files of results: a line, or a row, for each item. After a process was killed, an item may occur twice,
+    # with the same key.
     module Results
-      # A library that is not there.
+      # Raised when a library is not installed.
       class Unavailable < StandardError; end
 
-      # What a file may raise that cannot be written: a disk that is full, a folder that is gone.
+      # Errors when a file cannot be written: the disk is full, the folder no longer exists.
       ERRORS = [SystemCallError, SQLite3::Exception].freeze
 
       FIELDS = %w[key url status error elapsed attempts bytes].freeze
       MORE = %w[timings body headers].freeze
 
       class << self
-        # @param file [String] its ending tells the format
+        # @param file [String] its extension selects the format
         # @param fields [Array<String>]
-        # @param bodies [String, nil] a folder for a file of each body
+        # @param bodies [String, nil] a folder into which each body is written as a file
         # @return [Rows]
-        # @raise [InvalidRequest] also for a file that cannot be written
+        # @raise [InvalidRequest] for an unknown field or format, and for a file that cannot be written
         # @raise [Unavailable]
         def open(file, fields: FIELDS, bodies: nil)
           unknown = fields - FIELDS - MORE
@@ -55,7 +55,7 @@ module Trunkline
       autoload :Table, "#{__dir__}/results/table"
       autoload :Parquet, "#{__dir__}/results/parquet"
 
-      # Makes a row of each item.
+      # Converts each item and its result to a row.
       class Rows
         def initialize(output, fields, bodies)
           @output = output
@@ -73,7 +73,7 @@ module Trunkline
           @broken ||= error
         end
 
-        # An item that came to no request.
+        # Writes a row for an item that has failed without a request.
         # @param error [String]
         # @return [void]
         def refuse(item, error, key)
@@ -83,7 +83,8 @@ module Trunkline
           @broken ||= error
         end
 
-        # What could not be written ends the run here, where no item is over yet: it is no failure of the item.
+        # Raises an error of writing here, where no item has been recorded yet: it ends the run, and is not a failure of
+        # an item.
         # @return [void]
         # @raise [SystemCallError, SQLite3::Exception]
         def flush
@@ -129,7 +130,7 @@ module Trunkline
           end
         end
 
-        # What is no text is written in Base64, with a mark before it.
+        # A body that is not UTF-8 is written in Base64, after "base64:".
         def text(body)
           text = body.dup.force_encoding(Encoding::UTF_8)
           text.valid_encoding? ? text : "base64:#{[body].pack("m0")}"

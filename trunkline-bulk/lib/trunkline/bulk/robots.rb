@@ -13,24 +13,24 @@ require_relative "robots/getter"
 
 module Trunkline
   class Bulk
-    # Asks the robots.txt of each origin (RFC 9309) whether an item may be fetched, and keeps to its Crawl-delay. Items
-    # of origins whose file is known go on while a Getter gets the others, whose items wait here. So do those of an
-    # origin with a delay: one of them is under way at a time, or waits for the limit that #rate tells.
+    # Checks items against the robots.txt of their origin (RFC 9309), and applies its Crawl-delay. Items of origins
+    # whose file is known continue, while a Getter fetches the other files, whose items wait here. Items of an origin
+    # with a delay wait here, too: only one of them at a time is in flight, or waits for the limit that #rate returns.
     #
     # @api private
     class Robots
-      # Items that wait at most: no more are taken from the source meanwhile.
+      # The maximum number of waiting items; meanwhile, no more are taken from the source.
       MOST = 10_000
-      # Origins of which it is known that their file cannot be got.
+      # The maximum number of origins that are remembered as having a file that cannot be fetched.
       MOST_UNREACHABLE = 10_000
-      # Of a file that cannot be got.
+      # Raised for an origin whose file cannot be fetched.
       Unreachable = Class.new(StandardError)
-      # Of an origin with a delay: the entry that is under way, and those that wait for it.
+      # An origin with a delay: the entry that is in flight, and the entries that wait for it.
       Delayed = Struct.new(:under_way, :waiting)
       private_constant :Delayed, :MOST, :MOST_UNREACHABLE
 
-      # @param agent [String] the name that rules are found by
-      # @param patience [Numeric] seconds for which a file is tried that cannot be got
+      # @param agent [String] the name by which rules are found
+      # @param patience [Numeric] seconds for which the fetch of a file is retried
       # @raise [InvalidRequest] without webrobots
       def initialize(agent, patience)
         @agent = agent
@@ -45,7 +45,8 @@ module Trunkline
       # @param entry [Entry]
       # @param origin [String, nil]
       # @param url [String]
-      # @return [Boolean, nil] nil: it is not known yet, or not its turn; the entry comes again from #take
+      # @return [Boolean, nil] nil if the file is not known yet, or it is not the entry's turn; #take returns the entry
+      #   later
       # @raise [Unreachable]
       def allowed?(entry, origin, url)
         return true if origin.nil?
@@ -57,10 +58,10 @@ module Trunkline
 
         file.delay.zero? || turn_of(entry, origin)
       rescue ArgumentError, URI::InvalidURIError
-        true # the request itself tells what is wrong
+        true # the request itself raises for the URL
       end
 
-      # @return [Entry, nil] one whose file has been got meanwhile, or whose turn it is
+      # @return [Entry, nil] an entry whose file has been fetched, or whose turn it is
       def take
         while (origin, error = @getter.take)
           refuse(origin, error) if error
@@ -81,10 +82,10 @@ module Trunkline
         delayed.under_way ? @ready << delayed.under_way : @delayed.delete(entry.origin)
       end
 
-      # @return [Boolean] whether so many wait that no more should come
+      # @return [Boolean] whether the maximum number of items is waiting
       def full? = @size >= MOST
 
-      # What the files say, for Limits of all workers.
+      # The rate that an origin's file asks for, for the Limits of all workers.
       # @param label [String] host:port
       # @return [Float, nil] requests a second
       def rate(label) = Files.rate(@agent, label)
@@ -109,7 +110,7 @@ module Trunkline
         @unreachable[origin] = Unreachable.new("#{origin}/robots.txt cannot be got: #{error.message}")
       end
 
-      # @return [true, nil] nil: it waits
+      # @return [true, nil] nil if the entry waits
       def turn_of(entry, origin)
         delayed = @delayed[origin] ||= Delayed.new(entry, [])
         return true if entry.equal?(delayed.under_way)

@@ -2,27 +2,28 @@
 
 module Trunkline
   class Bulk
-    # How far a run is, and what is done at it now. Frozen.
+    # The progress of a run, and its current activity. Frozen.
     #
     #   name    of the run
     #   state   :running, :paused, :cancelled or :done
-    #   done    items with a Response, and those whose request was left out
+    #   done    items with a Response, and items that need no request
     #   failed  items with an Error, without a valid request, or whose result block raised
     #   total   items of the source; nil while that is not known
     #   counts  items by status, or by the class of the error: {"200" => 9000, "404" => 12, "ConnectTimeout" => 3}
-    #   rate    items a second: of the last seconds while the run is worked at, by all processes; else since it began
-    #   eta     seconds until the end at that rate; nil when it cannot be told
-    #   in_flight  requests under way, of all processes
-    #   slowest_origins  [Origin, ...], at most five: those whose requests took longest in the last seconds, by a sample
+    #   rate    items a second, of all processes: over the last seconds while they report, otherwise since the run began
+    #   eta     seconds until the end at that rate; nil when it is not known
+    #   in_flight  requests in flight, of all processes
+    #   slowest_origins  [Origin, ...], at most five, whose requests took longest in the last seconds, by a sample
     #   began, ended  Time
     #
-    # What processes do now they report each second, to a database every five; after three times that it is forgotten.
+    # Processes report their activity each second, or every five to a database server. A report expires after three
+    # times that.
     class RunStatus
-      # url: scheme, host and port; requests: that were measured; seconds: of one of them, the mean
+      # url: scheme, host and port; requests: the number measured; seconds: the mean time of a request
       Origin = Struct.new(:url, :requests, :seconds) do
         def to_s = format("%<url>s %<seconds>.3f s", url: url, seconds: seconds)
       end
-      # Slowest origins that are told.
+      # The maximum number of slowest origins.
       SLOWEST = 5
       private_constant :SLOWEST
 

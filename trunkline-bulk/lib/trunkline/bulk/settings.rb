@@ -30,7 +30,7 @@ module Trunkline
       CLIENT = { timeout: 30 }.freeze
       private_constant :CLIENT
 
-      # @return [Integer] items that are worked at, and taken over, together
+      # @return [Integer] items in a slice, which a worker claims as a whole
       attr_reader :slice
       # @return [:auto, Integer] requests in flight to each origin
       attr_reader :concurrency
@@ -38,18 +38,18 @@ module Trunkline
       attr_reader :per_origin
       # @return [Integer, nil] requests in flight to each origin, by all workers together
       attr_reader :in_flight
-      # @return [String, nil] the name by which rules are found in robots.txt; nil: it is not asked
+      # @return [String, nil] the name by which rules are found in robots.txt; nil to ignore robots.txt
       attr_reader :robots
-      # @return [Numeric] seconds after which the slices of a worker that is heard of no more are taken over
+      # @return [Numeric] seconds without a renewal after which the slices of a worker are taken over
       attr_reader :lease
-      # @return [Integer] how often a slice is begun, when its workers die, until its items are sent one by one; one
-      #   that was alone on its way as often has failed
+      # @return [Integer] how often a slice is begun, if its workers die, until its items are sent one by one; an item
+      #   has failed when as many workers have died with it alone in flight
       attr_reader :attempts
-      # @return [Integer] jobs that wait in the queue, with on: :active_job
+      # @return [Integer] the number of jobs to keep waiting in the queue, with on: :active_job
       attr_reader :jobs
-      # @return [String, Symbol, nil] the queue of these jobs; nil: ActiveJob's default
+      # @return [String, Symbol, nil] the queue of these jobs; nil for ActiveJob's default
       attr_reader :queue
-      # @return [Numeric] seconds for which items are held back, in all, while their origin cannot be reached
+      # @return [Numeric] the total seconds for which items are held back while their origin cannot be reached
       attr_reader :hold
       # @return [Hash{Symbol => Object}] options of the client
       attr_reader :client
@@ -70,7 +70,7 @@ module Trunkline
         own, client = changes.partition { |name, _| TABLE.key?(name) }.map(&:to_h)
         own.each { |name, value| check(name, value) }
         client = @client.merge(client)
-        Trunkline.new(nil, client) # raises what is wrong with them
+        Trunkline.new(nil, client) # raises for invalid options
         Settings.new(TABLE.keys.to_h { |name| [name, public_send(name)] }.merge(own), client)
       end
 

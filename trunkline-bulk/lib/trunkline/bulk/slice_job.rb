@@ -11,17 +11,18 @@ require_relative "slice_worker"
 
 module Trunkline
   class Bulk
-    # Takes a slice of a run, and works at it. It may be run any number of times, at once as well: when there is nothing
-    # to be done, it does nothing.
+    # Claims a slice of a run, and processes it. The job may run any number of times, and concurrently: it does nothing
+    # if there is nothing to do.
     class SliceJob < ::ActiveJob::Base
-      # Where the adapter runs a job at once, in the one that enqueues it, the jobs of a run come one after another.
+      # If the adapter runs a job inside the job that enqueues it, the inner job waits here until the outer one has
+      # ended.
       WAITING = :trunkline_bulk_jobs
       private_constant :WAITING
 
       # @param bulk [String] the class
       # @param name [String] of the run
       # @param state [String]
-      # @param watch [Integer, nil] the number of the watch that it is
+      # @param watch [Integer, nil] the number of the watch, if the job is one
       # @return [void]
       def perform(bulk, name, state, watch = nil)
         waiting = Thread.current[WAITING]

@@ -4,7 +4,7 @@ require_relative "state"
 
 module Trunkline
   class Bulk
-    # One item on its way: of which slice, and where in it. A worker uses one again for another item.
+    # An item that a worker processes: its slice, and its index there. A worker reuses an Entry for another item.
     #
     # @api private
     class Entry
@@ -15,10 +15,10 @@ module Trunkline
       # @return [Object]
       attr_reader :item
 
-      # @return [Object] what was asked for it, in a form of Client#each
+      # @return [Object] the item's request, in a form that Client#each accepts
       attr_accessor :request
-      # @return [String, nil] its origin, and since when that has been held back (monotonic seconds); known of those
-      #   alone that were held
+      # @return [String, nil] the origin, once it was needed; monotonic seconds since when the item has been held back,
+      #   if it was
       attr_accessor :origin, :held_since
 
       # @return [Entry] itself
@@ -31,39 +31,39 @@ module Trunkline
       end
     end
 
-    # A claimed slice, and what has come of its items since it was last recorded.
+    # A claimed slice, and the results of its items since they were last recorded.
     #
     # @api private
     class SliceWork
-      # How State::Slice#recorded marks an item that is over, and one that is not.
+      # The marks in State::Slice#recorded of an item that is finished, and of one that is not.
       OVER = "1".ord
       OPEN = "0".ord
-      # Of an item that was the only one on its way when its worker died, that many times.
+      # The marks of items that were alone in flight when a worker died, each with the number of deaths.
       ALONE = { OPEN => 0, **(1..8).to_h { |times| [OVER + times, times] } }.freeze
       private_constant :ALONE, :OPEN, :OVER
 
       # @return [State::Slice]
       attr_reader :slice
 
-      # @return [Array] of the slice; each is removed when it is taken
+      # @return [Array] the slice's items; each is removed when it is taken
       attr_writer :items
 
       # @param slice [State::Slice]
-      # @param told [Events::Begun, nil] of its end
+      # @param told [Events::Begun, nil] the event to finish at the end of the slice
       def initialize(slice, told = nil)
         @slice = slice
         @told = told
         @all = Hash.new(0) if told
         @recorded = slice.recorded.dup
-        @outcomes = [] # of items that are over, since it was last recorded
+        @outcomes = [] # of items that were finished since the last record
         @failures = []
         @positions = slice.positions.to_a
         @next = 0
         @lost = @marked = false
       end
 
-      # @param entry [Entry, nil] one that may be used again
-      # @return [Entry, nil] the next of the items that were not over when it was claimed; nil: each was taken
+      # @param entry [Entry, nil] an Entry to reuse
+      # @return [Entry, nil] the next item that was not finished when the slice was claimed; nil if all were taken
       def take(entry = nil)
         items = @items
         until (index = @next) == items.size || @lost
@@ -71,17 +71,17 @@ module Trunkline
           next if @recorded.getbyte(index) == OVER
 
           item = items[index]
-          items[index] = nil # its entry has it, for no longer than it is needed
+          items[index] = nil # only the entry refers to the item now, so that it can be freed early
           return (entry || Entry.new).set(self, index, item)
         end
       end
 
       # @param index [Integer]
-      # @return [Integer] how many workers have died with this item alone on its way
+      # @return [Integer] how many workers have died while this item was alone in flight
       def deaths(index) = ALONE.fetch(@recorded.getbyte(index))
 
-      # Has it recorded that an item is the only one on its way, while the block runs: what is recorded of it after that
-      # is said by #settle, or it is as it was.
+      # Marks an item as the only one in flight while the block runs. Afterwards the mark is removed, unless #settle has
+      # finished the item.
       # @param index [Integer]
       # @yield
       def alone(index)
@@ -93,7 +93,7 @@ module Trunkline
       end
 
       # @param index [Integer]
-      # @return [Integer] where the item is in the source
+      # @return [Integer] the item's position in the source
       def position(index) = @positions[index]
 
       # @param entry [Entry] of this slice
@@ -106,14 +106,14 @@ module Trunkline
         @failures << State::Failure.new(position(entry.index), entry.item, outcome, message) if message
       end
 
-      # @return [Boolean] whether each item is over
+      # @return [Boolean] whether every item is finished
       def complete? = @recorded.count("^1").zero?
 
-      # @return [Boolean] whether another worker has it now
+      # @return [Boolean] whether another worker has taken the slice over
       def lost? = @lost
 
       # @param state [State]
-      # @return [Integer] items that are over since the last time
+      # @return [Integer] the number of items finished since the last call
       def record(state)
         counts = @outcomes.tally.transform_keys(&:to_s)
         state.record(@slice, @recorded.dup, counts, @failures) unless (counts.empty? && !@marked) || @lost

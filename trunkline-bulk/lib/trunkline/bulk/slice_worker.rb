@@ -4,17 +4,17 @@ require_relative "worker"
 
 module Trunkline
   class Bulk
-    # Works at one slice and no more, as a job does.
+    # A worker that processes only one slice, for a job.
     #
     # @api private
     class SliceWorker < Worker
-      # Seconds for which it waits for a slice that another is about to cut.
+      # Seconds to wait for a slice that another worker is about to cut.
       PATIENCE = 2.0
-      # Slices that are cut at once, for the jobs that come next: to open a source may take long.
+      # Slices that are cut at once, for the following jobs, because opening a source may take long.
       AHEAD = 256
       private_constant :AHEAD, :PATIENCE
 
-      # @return [Boolean] whether there was a slice for it
+      # @return [Boolean] whether there was a slice to process
       def work
         super
         @worked
@@ -36,7 +36,7 @@ module Trunkline
         slice
       end
 
-      # @return [State::Slice, nil] of those that it cuts, or another who has the source
+      # @return [State::Slice, nil] a slice that this worker has cut, or the worker that holds the source
       def claim_new
         limit = now + PATIENCE
         loop do
@@ -48,7 +48,7 @@ module Trunkline
         end
       end
 
-      # @return [Boolean] whether it had the source
+      # @return [Boolean] whether slices were cut
       def cut_ahead
         cut = 0
         cut += 1 while cut < AHEAD / Feeder::AT_ONCE && @feeder.cut

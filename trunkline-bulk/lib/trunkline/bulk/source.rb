@@ -6,18 +6,18 @@ require_relative "errors"
 
 module Trunkline
   class Bulk
-    # Where items come from: read once, lazily, and from a cursor on when a run goes on.
+    # The sources of items. A source is read once, lazily, and from a cursor if a run is resumed.
     #
     # @api private
     module Source
       # @param value [Enumerable, ActiveRecord::Relation, Pathname]
-      # @return [#each_from, #cursor, #size, #kept?] each_from(cursor) yields each item behind the cursor (nil: all);
-      #   cursor(count) is the one behind the item that was yielded last, of so many; size: how many items, nil when
-      #   that is not known without counting them; kept?: whether somebody else has them, too
+      # @return [#each_from, #cursor, #size, #kept?] each_from(cursor) yields each item after the cursor (nil: all);
+      #   cursor(count) is the cursor after the last yielded item, the count-th; size: the number of items, nil if they
+      #   would have to be counted; kept?: whether other objects hold the items, too
       # @raise [InvalidItem]
       def self.of(value)
         return Records.new(value.all) if value.respond_to?(:in_batches)
-        return Items.new(value.each_record) if value.respond_to?(:each_record) # what Relation#in_batches gives
+        return Items.new(value.each_record) if value.respond_to?(:each_record) # the result of Relation#in_batches
         return file(value) if defined?(::Pathname) && value.is_a?(::Pathname)
         return Items.new(value) if value.respond_to?(:each)
 
@@ -39,7 +39,7 @@ module Trunkline
       end
       private_class_method :file, :parsed
 
-      # Anything that can be iterated: the cursor is a number of items, which are passed over.
+      # An object that can be iterated. The cursor is the number of items to skip.
       class Items
         def initialize(items)
           @items = items
@@ -50,12 +50,12 @@ module Trunkline
           size if size.is_a?(Integer) # a range may have no end
         end
 
-        # @return [Boolean] whether somebody else has the items, too
+        # @return [Boolean] whether other objects hold the items, too
         def kept? = @items.is_a?(Array) || @items.is_a?(Hash)
 
         def each_from(cursor, &block)
           @passed = cursor.to_i
-          # Of an each that yields several values, each_entry makes one.
+          # If each yields several values, each_entry packs them into one Array.
           each = @items.method(@items.respond_to?(:each_entry) ? :each_entry : :each)
           @passed.zero? ? each.call(&block) : behind(@passed, each, &block)
         end
@@ -71,12 +71,12 @@ module Trunkline
         end
       end
 
-      # UTF-8, whatever the locale is; other programs begin a file with a mark.
+      # UTF-8 in any locale. Other programs may begin a file with a byte order mark.
       MODE = "r:BOM|UTF-8"
 
       # The lines of a file: the cursor is an offset in bytes.
       class Lines
-        # @yield [line] gives the item; nil: there is none in it
+        # @yield [line] returns the item; nil if the line has none
         def initialize(path, &item)
           @path = path
           @item = item
@@ -112,7 +112,7 @@ module Trunkline
 
         def kept? = false
 
-        # @return [Array<String>, nil] of its columns
+        # @return [Array<String>, nil] the names of the columns
         def names = read { |csv| csv.foreach(@path, MODE).first }
 
         def each_from(cursor, &block)
@@ -136,8 +136,8 @@ module Trunkline
         end
       end
 
-      # The records of a relation, in the order of their primary key, as in_batches has them: an order of its own is
-      # left out, its limit and offset are kept to. The cursor is how many there were, and the key of the last.
+      # The records of a relation, in the order of their primary key, as in in_batches: the relation's own order is
+      # ignored, its limit and offset apply. The cursor is the number of records read, and the key of the last one.
       class Records
         BATCH = 1_000
         private_constant :BATCH
@@ -152,7 +152,7 @@ module Trunkline
 
         def size
           count = @relation.count(:all)
-          count if count.is_a?(Integer) # of groups, there is one of each
+          count if count.is_a?(Integer) # a grouped relation returns a Hash
         end
 
         def each_from(cursor)
@@ -178,7 +178,8 @@ module Trunkline
           records.to_a
         end
 
-        # For a key of several columns: those with a greater first one, or with the same and a greater second one.
+        # The condition for records after a key. With several columns: a greater first one, or the same and a greater
+        # second one.
         def behind(last)
           @keys.zip(last).reverse.inject(nil) do |greater, (key, value)|
             column = @relation.klass.arel_table[key]

@@ -6,50 +6,52 @@ require_relative "errors"
 
 module Trunkline
   class Bulk
-    # What is known of runs, kept so that nothing is lost when any process is killed at any moment. Subclasses implement
-    # the methods below, each as one transaction.
+    # Stores runs, so that nothing is lost when any process is killed at any moment. Subclasses implement the methods
+    # below, each as one transaction.
     #
-    # A run is cut into slices by whoever has its source (one worker at a time), and a slice is worked at by whoever has
-    # claimed it. A claim has a fencing number that grows with each claim, and ends when it was not renewed for the time
-    # of a lease: what was claimed goes to another worker then, and what is recorded with the old number raises
-    # LeaseLost.
+    # A run is cut into slices by the worker that holds its source (one at a time), and a slice is processed by the
+    # worker that has claimed it. A claim has a fencing number, which grows with each claim, and ends when it was not
+    # renewed for the time of a lease: then another worker may claim the source or the slice, and a record with the old
+    # number raises LeaseLost.
     #
-    #   begin_run(key, slice)        makes the run, or sets a paused one going -> Run
+    #   begin_run(key, slice)        creates the run, or resumes a paused one -> Run
     #   run(key)                     -> Run, nil
-    #   change(run_id, to, from:)    sets its state, if that is one of `from`
-    #   claim_source(run_id, worker, lease) -> Feed, nil: another has it, or all of it has been cut
-    #   total(run_id, count)         notes how many items the source has
+    #   change(run_id, to, from:)    sets the run's state to `to`, if it is one of `from`
+    #   claim_source(run_id, worker, lease) -> Feed; nil if another worker holds it, or all of it has been cut
+    #   total(run_id, count)         stores how many items the source has
     #   add_slices(feed, slices, cursor, ended:)
     #                                slices: [[first position, bytes of Codec, size], ...]. Raises LeaseLost
-    #   claim(run_id, worker, lease) -> Slice, nil: there is none to be had now
+    #   claim(run_id, worker, lease) -> Slice; nil if none is free
     #   record(slice, recorded, counts, failures)
-    #                                of a claimed slice; recorded: its items that are over, from now on; counts:
-    #                                {outcome => items} and failures: [Failure, ...] since the last time. A slice that
-    #                                is complete is over with it. Raises LeaseLost
-    #   release(slice)               gives it back
-    #   renew(run_id, worker, lease) for all that the worker has claimed
-    #   retry_failed(run_id)         makes slices of the items that failed; they have the positions that they had
+    #                                stores the results of a claimed slice; recorded: the new marks of its items;
+    #                                counts: {outcome => items} and failures: [Failure, ...] since the last call. A
+    #                                complete slice is deleted. Raises LeaseLost
+    #   release(slice)               ends the claim of the slice
+    #   renew(run_id, worker, lease) renews all claims of the worker
+    #   retry_failed(run_id)         makes slices of the failed items, which keep their positions
     #   failures(run_id)             -> Enumerator of Failure
     #   runs                         -> [Run, ...], the newest first
     #   report(run_id, process, figures, life)
-    #                                what a process does now (a Hash of JSON): of Run#reports for that many seconds
-    #   jobs(run_id) { |jobs, now| } a Hash that is kept with the run (nil at first): gives what is kept from now on
+    #                                stores the activity of a process (a Hash of JSON), for Run#reports, for
+    #                                `life` seconds
+    #   jobs(run_id) { |jobs, now| } yields a Hash that is stored with the run (nil at first), and stores the
+    #                                value of the block
     class State
-      # state: :running, :paused, :cancelled or :done; total: items, when known; cut: items that are in slices or
-      # recorded; counts: {outcome => items}; failed: items; slices: that are not over; reports: of processes that work
-      # at it now; began, ended: Time
+      # state: :running, :paused, :cancelled or :done; total: items, when known; cut: items that have been cut into
+      # slices; counts: {outcome => items}; failed: items; slices: the number of unfinished slices; reports: of
+      # processes that work at the run; began, ended: Time
       Run = Struct.new(:id, :key, :state, :total, :cut, :cut_all, :counts, :done, :failed, :slices, :reports, :began,
                        :ended, keyword_init: true)
-      # Of the source, for the worker that has it.
+      # A worker's claim of the source; position: of the next item.
       Feed = Struct.new(:run_id, :fence, :cursor, :position)
-      # recorded: for each item "1" when it is over, "0" when it is not, "2" and more when it is not and workers have
-      # died with it alone; positions: of its items in the source; bytes: the items, as Codec has written them
+      # recorded: for each item "1" when it is finished, "0" when it is not, "2" and more when it is not and workers
+      # have died with it alone in flight; positions: of its items in the source; bytes: the items, encoded by Codec
       Slice = Struct.new(:id, :run_id, :fence, :attempts, :positions, :bytes, :recorded) do
-        # @return [Array] read anew at each call
+        # @return [Array] decoded anew at each call
         # @raise [InvalidItem]
         def items = Codec.load(bytes)
       end
-      # outcome: the name of an error's class
+      # outcome: the name of an error's class; "result: " and such a name, if the result block raised; or "WorkerDied"
       Failure = Struct.new(:position, :item, :outcome, :message)
 
       # @param value [State, String, Pathname, Symbol] a file's path; :active_record for the application's database
@@ -63,7 +65,7 @@ module Trunkline
         raise InvalidRequest.of("state", value, "the path of an SQLite file, :active_record, or a Trunkline::Bulk::State")
       end
 
-      # @param text [String] what a State's to_s has given
+      # @param text [String] the result of a State's to_s
       # @return [String, Symbol] for State.of
       def self.named(text) = text == "active_record" ? :active_record : text
 

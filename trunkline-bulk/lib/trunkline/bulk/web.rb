@@ -7,24 +7,26 @@ require_relative "../bulk"
 
 module Trunkline
   class Bulk
-    # A page with the runs of a state, and what may be done with them: a Rack application, without parts from elsewhere.
+    # A Rack application with a page that shows the runs of a state, and can change them. The page loads nothing from
+    # other servers.
     #
     #   # config/routes.rb
     #   authenticate(:admin) { mount Trunkline::Bulk::Web => "/bulk" }
     #
-    # Whoever may see it may change runs (Web.new(actions: false): may not): see to it that not everybody may.
+    # Anyone who can open the page can change runs, unless it was made with actions: false. The application must
+    # restrict access to it.
     class Web
       PAGE = ERB.new(File.read(File.join(__dir__, "web/page.html.erb")), trim_mode: "-")
-      # What a run may be told, and the states in which it makes sense.
+      # The actions on a run, and the states in which each is offered.
       ACTIONS = { "pause" => %i[running], "resume" => %i[paused cancelled], "cancel" => %i[running paused],
                   "retry_failed" => %i[running paused done] }.freeze
-      # Runs that are shown: the newest.
+      # The maximum number of runs that are shown: the newest.
       MOST = 50
-      # A field that pages of other sites cannot send.
+      # A required header field, which pages of other sites cannot send.
       FIELD = "HTTP_X_TRUNKLINE_BULK"
       private_constant :ACTIONS, :FIELD, :MOST, :PAGE
 
-      # The application as a class, with Bulk.configuration.state.
+      # Makes the class itself a Rack application, with Bulk.configuration.state.
       # @param env [Hash]
       # @return [Array(Integer, Hash, Array<String>)]
       def self.call(env) = (@default ||= new).call(env)
@@ -103,7 +105,7 @@ module Trunkline
         [status, { "content-type" => "application/json", "cache-control" => "no-store" }, [JSON.generate(value)]]
       end
 
-      # JSON within a script.
+      # Escapes JSON for a script element.
       def escaped(value) = JSON.generate(value).gsub(/[<>&\u2028\u2029]/) { |char| format('\\u%04x', char.ord) }
     end
   end

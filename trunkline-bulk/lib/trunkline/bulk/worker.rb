@@ -13,28 +13,28 @@ require_relative "state/workers"
 
 module Trunkline
   class Bulk
-    # Works at a run in one thread: claims slices, sends the requests of their items with Client#each, and records what
-    # came of them several times a second. Everything that it holds is in the state as well, so that it may end at any
-    # moment.
+    # Processes a run in one thread: claims slices, sends the requests of their items with Client#each, and records the
+    # results several times a second. The state contains everything that is needed to continue, so that a worker may die
+    # at any moment.
     #
     # @api private
     class Worker
       # Seconds between two records.
       INTERVAL = 0.25
-      # Seconds after which it looks for slices of others again, when there are none.
+      # Seconds until the next attempt to claim a slice, when there was none.
       IDLE = 0.25
-      # Items between two looks at the clock.
+      # Items between two checks of the clock.
       CLOCK = 32
-      # Requests whose time is taken between two records: enough to tell slow origins from others.
+      # The number of requests that are timed between two records: enough to find slow origins.
       SAMPLE = 100
-      # Workers that die at most with an item alone.
+      # The maximum number of workers that may die with an item alone in flight.
       MOST_ALONE = 8
       private_constant :CLOCK, :INTERVAL, :IDLE, :MOST_ALONE, :SAMPLE
 
       # @param bulk [Class]
       # @param run [State::Run]
       # @param state [State]
-      # @yield after each record
+      # @yield called after each record
       def initialize(bulk, run, state, &told)
         @bulk_name = bulk.name
         @settings = bulk.settings
@@ -46,17 +46,17 @@ module Trunkline
         @held = Holdback.new(@settings.hold)
         @robots = Robots.new(@settings.robots, @settings.hold) if @settings.robots
         @works = []
-        @current = nil # of these, the one whose items are being sent
+        @current = nil # the one of @works whose items are being sent
         @suspects = []
         @ended = @settled = @sampled = @under_way = @in_flight = 0
         @times = {}
-        @spare = nil # an entry to be used again
+        @spare = nil # an entry to reuse
         @lost = false
         update_free
         use_blocks(bulk)
       end
 
-      # Works until the run is over, or is to stop.
+      # Works until the run is done, paused or cancelled.
       # @return [void]
       def work
         @client = Trunkline.new(nil, client_options)
@@ -73,8 +73,8 @@ module Trunkline
         @robots&.close
       end
 
-      # What Client#each asks for requests.
-      # @return [Object, nil] nil: there is none now, or the run is to stop
+      # Called by Client#each for each request.
+      # @return [Object, nil] nil if there is no request now, or the run must stop
       def next_request
         until @stopped
           entry = (@free ? @current&.take(@spare) : again) || take or return
@@ -88,10 +88,10 @@ module Trunkline
         end
       end
 
-      # @return [Entry] of the request that was given last
+      # @return [Entry] the entry of the request that #next_request returned last
       attr_reader :context
 
-      # @return [Integer] requests, a moment ago
+      # @return [Integer] the number of requests in flight, when Client#each last reported it
       attr_reader :in_flight
 
       private
@@ -106,7 +106,7 @@ module Trunkline
         rate.empty? ? @settings.client : { **@settings.client, rate: rate }
       end
 
-      # @return [#pace, nil] nil: the client keeps the limits by itself
+      # @return [#pace, nil] nil if the client applies the limits itself
       def store
         redis = Bulk.configuration.redis
         return if redis.nil? && @settings.in_flight.nil? && @robots.nil?
@@ -124,7 +124,7 @@ module Trunkline
         @stopped
       end
 
-      # Until there is nothing that may be sent now: slices are pulled as their requests can be sent.
+      # Returns when nothing may be sent now. Slices are claimed only as their requests can be sent.
       def send_all
         @recorded_at = now
         options = { concurrency: @settings.concurrency, invalid: :yield, progress: method(:look_on) }
@@ -136,7 +136,7 @@ module Trunkline
         send_alone(@suspects.shift) until @suspects.empty? || @stopped
       end
 
-      # @return [Entry, nil] one that has waited
+      # @return [Entry, nil] an entry that has waited
       def again
         update_free
         while (entry = @held.take || @robots&.take)
@@ -146,7 +146,7 @@ module Trunkline
         end
       end
 
-      # @return [Entry, nil] the next of a slice
+      # @return [Entry, nil] the next entry of a slice
       def take
         return if @robots&.full?
 
@@ -158,7 +158,7 @@ module Trunkline
         end
       end
 
-      # @return [SliceWork, nil] nil: there is none to be sent now
+      # @return [SliceWork, nil] nil if there is none to send now
       def next_slice
         while (slice = claim)
           @works << work = SliceWork.new(slice, begin_event(slice))
@@ -177,13 +177,14 @@ module Trunkline
       # @return [State::Slice, nil]
       def claim = claim_one || (claim_one if !waits? && @feeder.cut)
 
-      # While a source is waited for, no request goes on: those that are under way end first.
+      # Waiting for a slow source blocks all requests of this thread, so requests in flight are finished first.
       def waits? = @feeder.slow? && @under_way.positive?
 
       def claim_one = @state.claim(@run.id, @name, @settings.lease)
 
-      # One item after another, of a slice whose workers have died, be it by an item or by somebody who killed them: an
-      # item has failed when it was alone on its way each time. Before it is sent, that is recorded.
+      # Sends the items of a slice one by one, because its workers have died: an item may have caused that. Before an
+      # item is sent, it is recorded that the item is alone in flight. An item has failed when enough workers have died
+      # with it alone.
       def send_alone(work)
         until @stopped || (entry = work.take).nil?
           deaths = work.deaths(entry.index)
@@ -204,7 +205,7 @@ module Trunkline
         @client.each([request], invalid: :yield) { |_, result| ended(entry, result) } unless request.nil?
       end
 
-      # @return [Object, nil] nil: none is to be sent, or not now
+      # @return [Object, nil] nil if no request is to be sent, or not now
       def request_of(entry)
         item = entry.item
         raise InvalidItem, item.message if item.is_a?(Codec::Unusable)
@@ -217,7 +218,7 @@ module Trunkline
         refuse(entry, name_of(error), error.message)
       end
 
-      # @return [Boolean] false: it waits until its origin may be asked, or is not to be sent at all
+      # @return [Boolean] false if the entry waits for its origin, or must not be sent
       def let_go?(entry, request)
         return false if @robots && !permitted?(entry, request)
         return true if entry.held_since
@@ -229,7 +230,8 @@ module Trunkline
         false
       end
 
-      # @return [Boolean] false: its robots.txt forbids it, or is not known yet
+      # @return [Boolean, nil] false if robots.txt forbids the request; nil if the entry waits for the file, or for its
+      #   turn
       def permitted?(entry, request)
         entry.origin ||= origin_of(request)
         permitted = @robots.allowed?(entry, entry.origin, url_of(request))
@@ -237,7 +239,7 @@ module Trunkline
         permitted
       end
 
-      # @return [String, nil] scheme, host and port, as they are written
+      # @return [String, nil] scheme, host and port, as written in the URL
       def origin_of(request) = url_of(request)[%r{\A[^/]+//[^/?#]+}]
 
       def url_of(request)
@@ -258,7 +260,7 @@ module Trunkline
         record_in_time if (@ended += 1) >= CLOCK
       end
 
-      # @return [Boolean] whether nothing is to come of the result: the item is tried again, by another or later
+      # @return [Boolean] whether to ignore the result, because the item is tried again: later, or by another worker
       def held_back?(entry, result)
         @robots&.ended(entry)
         held = entry.work.lost? || kept?(entry, result)
@@ -266,7 +268,7 @@ module Trunkline
         held
       end
 
-      # Whether no item has a reason to wait, or has gone to another worker: asked for each.
+      # Sets whether no item has to wait and no slice was lost, so that the checks for each item can be skipped.
       def update_free
         @free = @robots.nil? && !@lost && @held.unused?
       end
@@ -276,13 +278,13 @@ module Trunkline
         record if now - @recorded_at > INTERVAL
       end
 
-      # Many in a row may need no request.
+      # Also records here, because many items in a row may need no request.
       def passed_over(entry)
         @robots&.ended(entry)
         record_in_time if (@ended += 1) >= CLOCK
       end
 
-      # Several times a second, also while no request ends.
+      # Called several times a second, also while no request ends.
       def look_on(progress)
         @in_flight = progress.in_flight
         record if now - @recorded_at > INTERVAL
@@ -310,7 +312,7 @@ module Trunkline
         false
       end
 
-      # @param status [Integer, nil] nil: it has no answer
+      # @param status [Integer, nil] nil if there is no response
       def finish(entry, result, status)
         return refuse(entry, name_of(result), unnumbered(result)) unless status || result.is_a?(Error)
 
@@ -322,10 +324,10 @@ module Trunkline
         settle(entry, "result: #{name_of(error)}", error.message)
       end
 
-      # Client#each tells at first which of its requests it was, a number that no item has.
+      # Removes the request's number from the beginning of a message of Client#each: it is not a number of an item.
       def unnumbered(error) = error.message.sub(/\Arequest \d+: /, "")
 
-      # Of an item that has no request, and so no result.
+      # Finishes an item that has no request, and so no result.
       # @return [nil]
       def refuse(entry, outcome, message)
         @refused&.call(entry.item, "#{outcome}: #{message}", key_of(entry))
@@ -361,7 +363,7 @@ module Trunkline
         @times = {}
       end
 
-      # What is not over goes to others.
+      # Releases unfinished slices, so that other workers can claim them.
       def leave
         activity.leave(self)
         record
@@ -371,7 +373,7 @@ module Trunkline
         @feeder.close
       end
 
-      # A class may have no name of its own.
+      # The name of an anonymous class is that of its nearest ancestor with a name.
       def name_of(error)
         (error.class.name || error.class.ancestors.grep(Class).find(&:name).name).delete_prefix("Trunkline::")
       end

@@ -5,17 +5,17 @@ require_relative "../errors"
 module Trunkline
   class Bulk
     module Codec
-      # What is in the place of an item, and tells by its message why.
+      # Included in objects that replace an item; their message says why.
       module Unusable; end
 
-      # The place of an item that a source could not read.
+      # Replaces an item that a source could not read.
       Unreadable = Struct.new(:text, :message) do
         include Unusable
 
         def to_s = text.dup.force_encoding(Encoding::UTF_8).scrub
       end
 
-      # The place of a record that is no more. reference: what it was kept as.
+      # Replaces a record that no longer exists. reference: its encoded form.
       Missing = Struct.new(:reference) do
         include Unusable
 
@@ -23,20 +23,21 @@ module Trunkline
         alias_method :message, :to_s
       end
 
-      # Records by what finds them again: a GlobalID, where the application has a name for these (Rails gives one), else
-      # the class and the primary key of a record of ActiveRecord.
+      # References to records: a GlobalID, if the application has a name for these (Rails sets one), else the class and
+      # the primary key of a record of ActiveRecord.
       #
       # @api private
       module References
         CLASS = /\A[A-Z]\w*(::[A-Z]\w*)*\z/
-        # Records of a query: databases take a condition on several columns for each to a certain depth.
+        # Records per query. With a primary key of several columns each record adds a condition, and databases limit
+        # their depth.
         AT_ONCE = 500
         private_constant :AT_ONCE, :CLASS
 
         module_function
 
         # @param value [Object]
-        # @return [Hash, nil] nil: it is no record
+        # @return [Hash, nil] nil if value is not a record
         # @raise [InvalidItem] for a record that cannot be found again
         def of(value)
           return value.reference if value.is_a?(Missing)
@@ -53,7 +54,7 @@ module Trunkline
         # @return [Boolean]
         def reference?(value) = value.key?("_g") || value.key?("_r")
 
-        # @param values [Array] as JSON gave them
+        # @param values [Array] the parsed JSON
         # @return [Hash{Hash => Object}] records by their references
         def locate(values)
           global, own = collect(values).uniq.partition { |reference| reference.key?("_g") }
@@ -74,7 +75,7 @@ module Trunkline
 
         def record_class?(value) = defined?(::ActiveRecord::Base) && value.is_a?(Class) && value < ::ActiveRecord::Base
 
-        # Whoever can write to a state chooses records with it, and nothing else.
+        # Only classes of records are accepted, because the name is read from the state.
         def class_of(name)
           found = Object.const_get(name) if name.is_a?(String) && CLASS.match?(name)
           record_class?(found) ? found : raise(InvalidItem, "#{name} is no class of records")

@@ -5,14 +5,14 @@ require_relative "ask"
 module Trunkline
   class Bulk
     class Limits
-      # Gives a process what it may do when there is no Redis: the part of one of so many workers.
+      # Grants a process its part of the limits when there is no Redis: the total divided by the number of workers.
       #
       # @api private
       class Alone
         INTERVAL = 0.1
         private_constant :INTERVAL
 
-        # @return [Integer] that there were when Redis was last heard of
+        # @return [Integer] the number of workers when Redis last answered
         attr_accessor :workers
 
         def initialize

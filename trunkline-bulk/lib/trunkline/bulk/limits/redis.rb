@@ -12,18 +12,19 @@ require_relative "ask"
 module Trunkline
   class Bulk
     class Limits
-      # Shares what a fleet may do among its workers: a token bucket and the requests in flight of each origin are in
-      # Redis, and one script gives a worker its part of all of them for an interval. The interval grows with the number
-      # of workers, so that all of them together call Redis CALLS times a second, or each every LIFE / 3.
+      # Divides the limits of a fleet among its workers: the token bucket and the requests in flight of each origin are
+      # in Redis, and one script grants a worker its part of all of them for an interval. The interval grows with the
+      # number of workers, so that all of them together call Redis CALLS times a second, but each calls at least every
+      # LIFE / 3 seconds.
       #
       # @api private
       class Redis
         SCRIPT = File.read(File.join(__dir__, "leases.lua")).freeze
-        # Calls a second by all workers.
+        # Calls per second by all workers together.
         CALLS = 80
-        # Seconds after which a worker that is heard of no more has nothing.
+        # Seconds without a call after which a worker's grants expire.
         LIFE = 15.0
-        # What all keys begin with: one slot of a cluster.
+        # The prefix of all keys; its hash tag puts them into one slot of a cluster.
         PREFIX = "{trunkline-bulk}"
         ERRORS = [RedisClient::Error, SystemCallError].freeze
         private_constant :CALLS, :LIFE, :PREFIX, :SCRIPT
@@ -33,7 +34,7 @@ module Trunkline
         def self.config(url) = RedisClient.config(url: url, timeout: 1, reconnect_attempts: 1)
 
         # @param url [String]
-        # @param clock [#call, nil] gives milliseconds, for a simulation; nil: the clock of Redis
+        # @param clock [#call, nil] returns milliseconds, for a simulation; nil for the clock of Redis
         def initialize(url, clock: nil)
           @redis = Redis.config(url).new_client
           @clock = clock
@@ -49,7 +50,7 @@ module Trunkline
           Grants.new(interval / 1000.0, workers, grants)
         end
 
-        # Without the URL, which may have a password.
+        # Omits the URL, which may contain a password.
         def inspect = "#<#{self.class} #{@worker}>"
 
         # @return [void]
@@ -57,7 +58,7 @@ module Trunkline
 
         private
 
-        # A Redis that was restarted does not know the script.
+        # A Redis that was restarted has lost the script.
         def run(keys, values)
           @digest ||= @redis.call("SCRIPT", "LOAD", SCRIPT)
           @redis.call("EVALSHA", @digest, keys.size, *keys, *values)

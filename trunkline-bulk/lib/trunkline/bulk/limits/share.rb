@@ -6,24 +6,23 @@ require_relative "ask"
 module Trunkline
   class Bulk
     class Limits
-      # What this process may do with one origin: the starts that were granted, one after another over the interval, and
-      # requests in flight. It is the pace of a client's `rate: { store: }`. Safe for use by several threads; nothing
-      # waits.
+      # The share of this process in the limits of one origin: the granted request starts, spread over the interval, and
+      # the requests in flight. It is the pace of a client's `rate: { store: }`. Thread-safe; no method blocks.
       #
       # @api private
       class Share
         BUSY = [429, 503].freeze
         # Seconds of pause after 429 without Retry-After.
         PAUSE = 1.0
-        # Seconds of pause that are shared at most.
+        # The maximum seconds of a pause.
         LONGEST = 3600.0
-        # Starts that are asked for where nothing is known yet.
+        # Starts, and requests in flight, that are asked for in addition when one was refused.
         FIRST = 8
-        # Seconds until it is looked again whether there is a grant.
+        # Seconds until the next check for a grant.
         AGAIN = 0.02
         private_constant :AGAIN, :BUSY, :FIRST, :LONGEST, :PAUSE
 
-        # @return [Float] monotonic seconds when it was last asked
+        # @return [Float] monotonic seconds of the last use
         attr_reader :used_at
 
         def initialize(origin, per_second, most_in_flight)
@@ -38,7 +37,8 @@ module Trunkline
         end
 
         # @param now [Float] monotonic seconds
-        # @return [Array(Float, Object)] seconds until it may start, and its slot; nil: too late
+        # @return [Array(Float, Object)] seconds until the request may start, and its slot; the slot is nil if that is
+        #   too late
         def reserve(now, patience)
           @lock.synchronize do
             seconds = delay_at(now)
@@ -50,7 +50,7 @@ module Trunkline
           end
         end
 
-        # @return [Float] seconds until the slot; 0.0: it has started
+        # @return [Float] seconds until the request may start; 0.0 if it counts as started
         def wait(slot, now)
           @lock.synchronize do
             seconds = delay_at(now)
@@ -64,7 +64,7 @@ module Trunkline
 
         def delay(now) = @lock.synchronize { delay_at(now) }
 
-        # A slot that nobody starts in.
+        # Releases a slot in which no request starts.
         # @return [void]
         def cancel(slot) = ended(slot)
 
@@ -85,7 +85,7 @@ module Trunkline
           end
         end
 
-        # @return [String] the beginning of a sentence
+        # @return [String] the beginning of a message
         def reason(_now) = "the fleet's rate is #{@per_second} a second"
 
         # @return [Ask] for the next interval
@@ -114,7 +114,7 @@ module Trunkline
           end
         end
 
-        # @return [Boolean] whether it needs no grants
+        # @return [Boolean] whether the share needs no grants
         def idle?(now) = @lock.synchronize { @in_flight.zero? && now - @used_at > 1.0 }
 
         private
@@ -140,7 +140,7 @@ module Trunkline
         end
 
         def pause_of(response)
-          # A text that is none is no wish of the server's: a pause as without it.
+          # A Retry-After that cannot be parsed has the same effect as a 429 without Retry-After.
           seconds = RetryAfter.seconds(response)
           return (PAUSE if response.status == 429 || response["retry-after"]) if seconds.nil?
 

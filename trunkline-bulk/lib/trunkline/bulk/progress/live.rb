@@ -7,12 +7,12 @@ require "tty-cursor"
 module Trunkline
   class Bulk
     class Progress
-      # A view of some lines at the bottom of a terminal, drawn over the one before: how far, how fast, the outcomes,
-      # and the slowest origins. What does not fit is left out.
+      # A view of a few lines at the bottom of a terminal, which is redrawn in place: progress, rate, outcomes, and the
+      # slowest origins. Text that does not fit is left out.
       class Live
-        # Columns that a bar has at least.
+        # The minimum columns of a bar.
         BAR = 10
-        # Of a terminal that does not tell.
+        # The size of a terminal that does not report its size.
         SIZE = [24, 80].freeze
         COLORS = { "1" => :cyan, "2" => :green, "3" => :cyan, "4" => :yellow }.freeze
         private_constant :BAR, :COLORS, :SIZE
@@ -36,14 +36,14 @@ module Trunkline
           @drawn = lines.size
         end
 
-        # Leaves the last view where it is.
+        # Draws the last view, which remains on the terminal.
         # @param status [RunStatus]
         # @return [void]
         def finish(status) = call(status)
 
         private
 
-        # The last column stays empty: some terminals begin a new line behind it.
+        # The last column stays empty: some terminals begin a new line after it.
         def size
           rows, columns = @output.winsize
           rows.zero? || columns.zero? ? SIZE : [rows, columns - 1]
@@ -84,7 +84,7 @@ module Trunkline
           cut("#{number(status.rate.round)}/s  #{number(status.in_flight)} in flight  #{number(status.failed)} failed")
         end
 
-        # The most frequent first.
+        # The outcomes, the most frequent first.
         def outcomes(status)
           counts = status.counts.sort_by { |outcome, items| [-items, outcome] }
           texts = counts.map { |outcome, items| [outcome, "#{outcome}: #{number(items)}"] }
@@ -101,7 +101,7 @@ module Trunkline
             .unshift(@color.dim(cut("slowest origins")))
         end
 
-        # What a terminal would take for a command is none.
+        # Control characters are replaced, because a terminal would execute them.
         def cut(text) = text.gsub(/[^[:print:]]/, "?")[0, @columns]
 
         def number(value) = value.to_s.gsub(/(?<=\d)(?=(\d{3})+\z)/, ",")

@@ -8,10 +8,10 @@ require_relative "whole"
 module Trunkline
   class Bulk
     module Results
-      # JSON lines, plain or compressed: each write is a member of gzip, or a frame of zstd. A file that is there is
-      # continued, behind what was written whole.
+      # Writes JSON lines, plain or compressed: each write is one gzip member, or one zstd frame. An existing file is
+      # continued after its last complete line, member or frame.
       class Lines
-        # Bytes that are written at once.
+        # The number of buffered bytes that causes a write.
         AT_ONCE = 65_536
         private_constant :AT_ONCE
 
@@ -21,12 +21,12 @@ module Trunkline
         def initialize(path)
           @pack, whole = format_of(path)
           @file = File.open(path, File::RDWR | File::CREAT | File::BINARY)
-          # Two that write would each take what the other has not written to its end for what a dead one has left.
+          # Each of two writers would remove an unfinished write of the other, as the remainder of a killed process.
           unless @file.flock(File::LOCK_EX | File::LOCK_NB)
             raise InvalidRequest, "out: #{path} is being written by another process"
           end
 
-          @file.sync = true # what could not be written is to be nowhere, not in a buffer that #close writes
+          @file.sync = true # data that could not be written must not stay in a buffer that #close writes
           @size = Whole.public_send(whole, @file)
           @file.truncate(@size)
           @file.seek(@size)
@@ -49,12 +49,12 @@ module Trunkline
           @size += bytes.bytesize
           @buffer.clear
         rescue SystemCallError
-          @file.truncate(@size) # what a full disk has taken of it
+          @file.truncate(@size) # removes the part that was written before the disk was full
           @file.seek(@size)
           raise
         end
 
-        # @param whole [Boolean] false: what waits is not to be written
+        # @param whole [Boolean] false to discard the buffered rows
         # @return [void]
         def close(whole: true)
           flush if whole
@@ -64,7 +64,7 @@ module Trunkline
 
         private
 
-        # @return [Array(#call, Symbol)] compresses a String; of Whole
+        # @return [Array(#call, Symbol)] a function that compresses a String, or nil; a method of Whole
         def format_of(path)
           case File.extname(path)
           when ".gz" then [Zlib.method(:gzip), :gzip]
@@ -86,7 +86,7 @@ module Trunkline
           JSON.generate(valid(row))
         end
 
-        # What is no UTF-8 (a URL, a field of a header) is shown as far as it is.
+        # Replaces bytes that are not UTF-8 (in a URL, a header field).
         def valid(value)
           case value
           when Hash then value.to_h { |name, one| [valid(name), valid(one)] }

@@ -7,11 +7,11 @@ require_relative "lines"
 module Trunkline
   class Bulk
     module Results
-      # Parquet, by the gem red-parquet. A file of it cannot be continued, so that rows are kept in lines of JSON beside
-      # it, and the files are written anew from these at the end of each start: results.parquet, results.1.parquet and
-      # so on.
+      # Writes Parquet with the gem red-parquet. A Parquet file cannot be continued, so rows are kept in a file of JSON
+      # lines beside it, and the Parquet files are written anew from these lines at the end of each start:
+      # results.parquet, results.1.parquet and so on.
       class Parquet
-        # Rows of a file.
+        # The maximum number of rows in a file.
         ROWS = 100_000
         private_constant :ROWS
 
@@ -34,7 +34,7 @@ module Trunkline
         # @return [void]
         def flush = @lines.flush
 
-        # @param whole [Boolean] false: what waits is not to be written
+        # @param whole [Boolean] false to discard the buffered rows
         # @return [void]
         def close(whole: true)
           @lines.close(whole: whole)

@@ -7,7 +7,7 @@ require_relative "../results"
 module Trunkline
   class Bulk
     module Results
-      # The table "results" of a file of SQLite, by key: an item that comes twice is there once.
+      # Writes the table "results" of an SQLite file. The primary key is `key`: an item that occurs twice has one row.
       class Table
         AT_ONCE = 1_000
         private_constant :AT_ONCE
@@ -43,7 +43,7 @@ module Trunkline
           @rows.clear
         end
 
-        # @param whole [Boolean] false: what waits is not to be written
+        # @param whole [Boolean] false to discard the buffered rows
         # @return [void]
         def close(whole: true)
           flush if whole
@@ -54,7 +54,7 @@ module Trunkline
 
         private
 
-        # A run that goes on may be asked for other fields.
+        # Adds columns to an existing table, because a run may be resumed with other fields.
         def make
           columns = @columns.map { |name| name == "key" ? "key TEXT PRIMARY KEY" : name }
           @db.execute("CREATE TABLE IF NOT EXISTS results (#{columns.join(", ")})")

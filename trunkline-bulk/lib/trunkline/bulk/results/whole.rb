@@ -5,14 +5,14 @@ require "zlib"
 module Trunkline
   class Bulk
     module Results
-      # How many bytes of a file were written to their end: a process that was killed, or a disk that was full, leaves a
-      # part of a line, of a member of gzip or of a frame of zstd behind them.
+      # Finds the end of the last complete line, gzip member or zstd frame in a file. A killed process, or a full disk,
+      # may leave an incomplete one after it.
       #
       # @api private
       module Whole
-        # Bytes that are read at first.
+        # The number of bytes at the end that are searched first.
         TAIL = 131_072
-        # A member that Zlib.gzip has made: any time, any level, any system.
+        # The header of a member that Zlib.gzip has written: with any time, level and system.
         GZIP = /\x1F\x8B\x08\x00....[\x00\x02\x04]./mn
         HEADER = 10
         ZSTD = 0xFD2FB528
@@ -41,7 +41,7 @@ module Trunkline
           member&.close
         end
 
-        # From frame to frame: what begins one may be within another as well.
+        # Reads from frame to frame, because the magic number may also occur within a frame.
         # @param file [File]
         # @return [Integer]
         def zstd(file)
@@ -53,7 +53,7 @@ module Trunkline
           magic.nil? || magic == ZSTD ? at : file.size
         end
 
-        # @return [Integer, nil] where the last of them begins
+        # @return [Integer, nil] the offset of the last match
         def last(file, pattern)
           size = file.size
           length = [TAIL, size].min
@@ -67,7 +67,7 @@ module Trunkline
           end
         end
 
-        # @return [Integer, nil] nil: there is none, or not all of it (RFC 8878 3.1.1)
+        # @return [Integer, nil] nil if there is no complete frame (RFC 8878 3.1.1)
         def end_of_frame(file, at)
           magic, descriptor = read(file, at, 5)&.unpack("VC")
           return unless magic == ZSTD
@@ -88,7 +88,7 @@ module Trunkline
           end
         end
 
-        # @return [String, nil] nil: there are not as many
+        # @return [String, nil] nil if there are fewer bytes
         def read(file, at, count)
           bytes = file.pread(count, at)
           bytes if bytes.bytesize == count

@@ -6,24 +6,25 @@ require_relative "../limits"
 module Trunkline
   class Bulk
     class Robots
-      # The robots.txt that are known: of all workers of a process, and of all processes where there is a Redis. One of
-      # them gets a file, the others wait for it.
+      # The known robots.txt files. They are shared by all workers of a process, and, with a Redis, by all processes.
+      # One worker fetches a file while the others wait for it.
       #
       # @api private
       module Files
-        # Seconds after which a file is got again (RFC 9309 2.4).
+        # Seconds after which a file is fetched again (RFC 9309 2.4).
         KEPT = 86_400
-        # Files that a process keeps.
+        # The maximum number of files that a process keeps.
         MOST = 10_000
-        # Seconds for which another process is waited for that gets a file.
+        # Seconds to wait for another process that fetches a file.
         PATIENCE = 20
-        # Seconds between two requests that a file may ask for at most.
+        # The maximum Crawl-delay, in seconds.
         LONGEST_DELAY = 3600.0
-        # What keys in Redis begin with.
+        # The prefix of the keys in Redis.
         PREFIX = "{trunkline-bulk}:robots"
         private_constant :KEPT, :LONGEST_DELAY, :MOST, :PATIENCE, :PREFIX
 
-        # rules: a WebRobots; delay: seconds from one request to the next, 0 for any; at: monotonic seconds
+        # rules: a WebRobots; delay: seconds from one request to the next, 0 for none; at: monotonic seconds of the
+        # fetch
         File = Struct.new(:rules, :delay, :at)
 
         @kept = {}
@@ -34,13 +35,13 @@ module Trunkline
         class << self
           # @param agent [String]
           # @param origin [String] scheme, host and port
-          # @return [File, nil] nil: it is to be got
+          # @return [File, nil] nil if the file must be fetched
           def kept(agent, origin)
             file = @lock.synchronize { @kept[[agent, origin]] }
             file if file && now - file.at <= KEPT
           end
 
-          # @yieldreturn [String] the text, when nobody else has got it
+          # @yieldreturn [String] the text; called if no other worker has fetched it
           # @return [File]
           def get(agent, origin, &text)
             one_at_a_time(origin) { kept(agent, origin) || keep(agent, origin, shared(origin, &text)) }
@@ -48,7 +49,7 @@ module Trunkline
 
           # @param agent [String]
           # @param label [String] host:port
-          # @return [Float, nil] requests a second that its file asks for; nil: it says nothing
+          # @return [Float, nil] requests a second that the origin's file asks for; nil if it has no Crawl-delay
           def rate(agent, label) = @rates[[agent, label]]
 
           private
@@ -79,7 +80,7 @@ module Trunkline
             all[key] = value
           end
 
-          # @return [String] from Redis, or what the block gives
+          # @return [String] the text from Redis, or from the block
           def shared(origin)
             redis = redis_of_process or return yield
 
@@ -93,7 +94,7 @@ module Trunkline
             reach { redis.call("DEL", "#{PREFIX}:getting:#{origin}") } if redis && text.nil?
           end
 
-          # @return [String, nil] nil: this process is to get it
+          # @return [String, nil] nil if this process must fetch the file
           def await(redis, origin)
             limit = now + PATIENCE
             reach do
@@ -106,7 +107,7 @@ module Trunkline
             end
           end
 
-          # Without Redis, each process gets its files.
+          # Ignores errors of Redis: without it, each process fetches its files itself.
           def reach
             yield
           rescue *Limits::Redis::ERRORS

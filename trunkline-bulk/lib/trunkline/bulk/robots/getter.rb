@@ -5,23 +5,23 @@ require_relative "files"
 module Trunkline
   class Bulk
     class Robots
-      # Gets files in threads. One that cannot be got is tried again later, in other threads: origins that cannot be
-      # reached hold up nobody but themselves.
+      # Fetches files in threads. A file that cannot be fetched is retried later, in other threads, so that origins that
+      # cannot be reached do not delay the others.
       #
       # @api private
       class Getter
-        # Files that are got for the first time at once, and as many that are tried again.
+        # The number of threads for first fetches, and the number for retries.
         THREADS = 16
         # Bytes of a file that are read (RFC 9309 2.5).
         SIZE = 512_000
-        # Seconds until the next try, at first and at last.
+        # Seconds before the first retry, and the maximum before a retry.
         PAUSES = (1..32)
-        # The next is due after pause seconds, and not when that is after limit; error: of the last one.
+        # The next attempt is due after pause seconds, unless that is later than limit. error: of the last attempt.
         Attempt = Struct.new(:origin, :limit, :pause, :due, :error)
         private_constant :Attempt, :PAUSES, :SIZE, :THREADS
 
-        # @param agent [String] the name that rules are found by
-        # @param patience [Numeric] seconds for which a file is tried that cannot be got
+        # @param agent [String] the name by which rules are found
+        # @param patience [Numeric] seconds for which the fetch of a file is retried
         def initialize(agent, patience)
           @agent = agent
           @patience = patience
@@ -33,13 +33,14 @@ module Trunkline
           @threads = { @first => [], @again => [] }.compare_by_identity
         end
 
-        # @param origin [String] whose file is in Files when #take has given it, unless with an error
+        # @param origin [String] its file is in Files once #take has returned the origin without an error
         # @return [void]
         def get(origin)
           try(Attempt.new(origin, now + @patience, PAUSES.begin), @first)
         end
 
-        # @return [Array(String, StandardError), nil] an origin, and why its file cannot be got; nil: none has come
+        # @return [Array(String, StandardError), nil] an origin, and the error if its file cannot be fetched; nil if
+        #   none is done
         def take
           try(@later.shift, @again) while @later.first && @later.first.due <= now
           until @tried.empty?
@@ -66,7 +67,7 @@ module Trunkline
           threads << Thread.new { loop { finish(queue.pop) } } if threads.size < THREADS
         end
 
-        # One that has waited for a thread for too long is not tried any more.
+        # An attempt that has waited too long for a thread is not repeated.
         def finish(attempt)
           return if attempt.error && now > attempt.limit
 
@@ -78,7 +79,7 @@ module Trunkline
           @tried << attempt
         end
 
-        # What cannot be reached allows nothing; a file that is not there allows all (RFC 9309 2.3.1).
+        # A server that cannot be reached disallows all, a missing file allows all (RFC 9309 2.3.1).
         def text_of(origin)
           response = @client.get("#{origin}/robots.txt")
           raise "status #{response.status}" if response.status >= 500

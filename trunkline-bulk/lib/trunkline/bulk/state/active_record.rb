@@ -14,31 +14,31 @@ require_relative "tables"
 module Trunkline
   class Bulk
     class State
-      # Runs in a database of the application, PostgreSQL or MySQL (MariaDB), for processes on many machines. Leases are
-      # counted by the clock of the database. Its tables make themselves.
+      # Stores runs in a database of the application, PostgreSQL or MySQL (MariaDB), for processes on many machines.
+      # Leases use the clock of the database. The tables are created when they are first needed.
       #
-      # A claim takes the first row that nobody else is about to take (FOR UPDATE SKIP LOCKED), so that workers do not
-      # wait for each other. The row of a run is locked after those of its slices, by all.
+      # A claim takes the first row that no other transaction has locked (FOR UPDATE SKIP LOCKED), so that workers do
+      # not wait for each other. All transactions lock the row of a run after the rows of its slices.
       class ActiveRecord < State
         CLOCKS = {
           "PostgreSQL" => "EXTRACT(EPOCH FROM clock_timestamp())", "PostGIS" => "EXTRACT(EPOCH FROM clock_timestamp())",
           "Mysql2" => "UNIX_TIMESTAMP(SYSDATE(6))", "Trilogy" => "UNIX_TIMESTAMP(SYSDATE(6))"
         }.freeze
-        # How often a transaction is tried that the database has ended in favour of another, or that it did not get.
+        # The number of tries of a transaction that the database has ended in favour of another, or that got no lock.
         TRIES = 8
         YIELDED = [::ActiveRecord::Deadlocked, ::ActiveRecord::SerializationFailure,
                    ::ActiveRecord::LockWaitTimeout].freeze
-        # A database that is restarted: 0.1 s, 0.2 s, ... until the next try, 12.7 s in all.
+        # Errors of a database that is restarted. The next try is after 0.1 s, 0.2 s, ..., 12.7 s in all.
         GONE = [::ActiveRecord::ConnectionNotEstablished, ::ActiveRecord::ConnectionFailed,
                 ::ActiveRecord::StatementTimeout].freeze
-        # Failures that are read at once.
+        # The number of failures that are read at once.
         PAGE = 1_000
         private_constant :CLOCKS, :GONE, :PAGE, :TRIES, :YIELDED
 
-        # @return [ActiveRecord] of ActiveRecord::Base, the one of this process
+        # @return [ActiveRecord] the State of this process for ActiveRecord::Base
         def self.instance = @instance ||= new
 
-        # @param base [Class] whose connections are used
+        # @param base [Class] the class whose connections are used
         # @raise [InvalidRequest] for another database than PostgreSQL and MySQL
         def initialize(base = ::ActiveRecord::Base)
           super()
@@ -69,10 +69,10 @@ module Trunkline
           end
         end
 
-        # @return [Array<Run>] all that there are, the newest first
+        # @return [Array<Run>] all runs, the newest first
         def runs = read { @run.order(id: :desc).pluck(:key) }.filter_map { |key| run(key) }
 
-        # @return [Symbol] its state alone
+        # @return [Symbol] only the run's state
         def state_of_run(run_id) = read { @run.where(id: run_id).pick(:state).to_sym }
 
         def change(run_id, to, from:)
@@ -93,7 +93,7 @@ module Trunkline
           end
         end
 
-        # Gives back what a worker has of the source.
+        # Ends a worker's claim of the source.
         def release_source(feed)
           write { @run.where(id: feed.run_id, fence: feed.fence).update_all(worker: nil) }
         end
@@ -105,7 +105,7 @@ module Trunkline
         def add_slices(feed, slices, cursor, ended:)
           cut = slices.sum { |_, _, size| size }
           write do
-            # A database that has lost what it had committed is at another place.
+            # `cut` differs if the database has lost committed transactions.
             row = @run.lock.find_by(id: feed.run_id, fence: feed.fence, cut: feed.position) or
               raise LeaseLost, "the source was taken over"
             rows = slices.map { |first, items, size| { run_id: row.id, first: first, items: items, size: size } }
@@ -130,7 +130,7 @@ module Trunkline
           complete = complete?(recorded)
           write do
             row = @slice.lock.find_by(id: slice.id, fence: slice.fence) or raise LeaseLost, "a slice was taken over"
-            next if row.recorded == recorded # by a transaction whose end the database could not tell
+            next if row.recorded == recorded # by an earlier try, whose commit was not confirmed
 
             complete ? row.delete : row.update_columns(recorded: recorded)
             count(slice.run_id, counts, failures)
@@ -186,8 +186,8 @@ module Trunkline
           end
         end
 
-        # @yield [jobs] what is kept of a run's jobs (Hash of JSON; nil: nothing), and the database's time
-        # @yieldreturn [Hash] what is kept from now on
+        # @yield [jobs, now] the stored data of a run's jobs (Hash of JSON; nil for none), and the database's time
+        # @yieldreturn [Hash] the data to store
         # @return [Hash]
         def jobs(run_id)
           write do
@@ -200,7 +200,7 @@ module Trunkline
 
         private
 
-        # A class of records for one of the tables, on the connections of @base.
+        # Makes a class of records for one of the tables, on the connections of @base.
         def model(name)
           Class.new(@base) do
             self.abstract_class = false
@@ -210,7 +210,7 @@ module Trunkline
           end
         end
 
-        # Nothing is tried again within a transaction of the caller's, which is lost as a whole.
+        # Does not retry within a transaction of the caller, because that transaction is lost as a whole.
         def read
           tries = 0
           begin
@@ -234,7 +234,7 @@ module Trunkline
           read { |connection| @base.transaction(requires_new: true, isolation: isolation(connection), &block) }
         end
 
-        # MySQL's default locks gaps between rows, in which others insert.
+        # MySQL's default isolation level locks gaps between rows, into which other transactions insert.
         def isolation(connection)
           :read_committed unless connection.transaction_open?
         end
@@ -250,7 +250,7 @@ module Trunkline
           @base.connection_pool.with_connection { |connection| connection.select_value("SELECT #{@clock}").to_f }
         end
 
-        # @return [Object, nil] a slice that nobody has, else one whose lease is over
+        # @return [Object, nil] an unclaimed slice, else a slice whose lease is over
         def free(run_id, lease)
           slices = @slice.where(run_id: run_id).order(:id).lock("FOR UPDATE SKIP LOCKED")
           time = now
@@ -258,7 +258,7 @@ module Trunkline
             slices.where.not(worker: nil).where("lease < ? OR lease > ?", time, time + (2 * lease)).first
         end
 
-        # One that ends so late was given before the database's clock was set back: its worker renews it, or is gone.
+        # A lease that ends so late was granted before the database's clock was set back: a living worker renews it.
         def over?(time, lease)
           left = time - now
           left.negative? || left > 2 * lease
@@ -287,8 +287,8 @@ module Trunkline
           @run.where(id: run_id).update_all(["done = done + ?, failed = failed + ?", done, failures.size])
         end
 
-        # In one order, so that two transactions do not wait for each other. MySQL deprecates VALUES(items), and MariaDB
-        # lacks what replaces it; both take CASE.
+        # The rows are sorted, so that two transactions do not wait for each other. MySQL deprecates VALUES(items), and
+        # MariaDB lacks its replacement; both accept CASE.
         def add(run_id, counts)
           return if counts.empty?
 
@@ -300,7 +300,7 @@ module Trunkline
                             **unique(%i[run_id outcome]))
         end
 
-        # MySQL finds by itself which index a row is unique by.
+        # MySQL itself determines the unique index.
         def unique(columns)
           mysql? ? {} : { unique_by: columns }
         end

@@ -9,8 +9,8 @@ require_relative "workers"
 module Trunkline
   class Bulk
     class State
-      # Runs in a file of SQLite, for all processes of one machine. What is recorded survives the end of any process,
-      # and of the machine but for the last moments (WAL, synchronous=NORMAL).
+      # Stores runs in an SQLite file, for all processes of one machine. Recorded data survives the end of any process;
+      # a crash of the machine may lose the last moments (WAL, synchronous=NORMAL).
       class SQLite < State
         SCHEMA = <<~SQL
           CREATE TABLE IF NOT EXISTS runs (
@@ -35,7 +35,7 @@ module Trunkline
         SQL
         # Seconds that a transaction waits for another process.
         PATIENCE = 30
-        # Milliseconds that SQLite itself waits, with the GVL: all threads of this process wait with it.
+        # Milliseconds that SQLite itself waits. It holds the GVL meanwhile, so that all threads of this process wait.
         WAIT_WITH_GVL = 20
         PAUSE = 0.005
         private_constant :SCHEMA, :PATIENCE, :WAIT_WITH_GVL, :PAUSE
@@ -44,13 +44,13 @@ module Trunkline
         @opening = Mutex.new
 
         # @param path [String]
-        # @return [SQLite] the one of this process
+        # @return [SQLite] the State of this process for the file
         def self.at(path)
           path = File.expand_path(path)
           @opening.synchronize { @open[[path, Process.pid]] ||= new(path) }
         end
 
-        # Closes it, as for a file that is removed.
+        # Closes the State of a file, for example before the file is removed.
         # @param path [String]
         # @return [void]
         def self.forget(path)
@@ -58,7 +58,7 @@ module Trunkline
         end
 
         # @param path [String]
-        # @raise [InvalidRequest] when it cannot be opened
+        # @raise [InvalidRequest] when the file cannot be opened
         def initialize(path)
           super()
           @path = path
@@ -102,13 +102,13 @@ module Trunkline
           end
         end
 
-        # @return [Array<Run>] all that there are, the newest first
+        # @return [Array<Run>] all runs, the newest first
         def runs
           @lock.synchronize { execute("SELECT key FROM runs ORDER BY id DESC").filter_map { |row| run(row["key"]) } }
         end
 
-        # @yield [jobs] what is kept of a run's jobs (Hash of JSON; nil: nothing), and the time of leases
-        # @yieldreturn [Hash] what is kept from now on
+        # @yield [jobs, now] the stored data of a run's jobs (Hash of JSON; nil for none), and the time of leases
+        # @yieldreturn [Hash] the data to store
         # @return [Hash]
         def jobs(run_id)
           write do
@@ -119,7 +119,7 @@ module Trunkline
           end
         end
 
-        # @return [Symbol] its state alone
+        # @return [Symbol] only the run's state
         def state_of_run(run_id)
           execute("SELECT state FROM runs WHERE id = ?", run_id).first["state"].to_sym
         end
@@ -203,7 +203,7 @@ module Trunkline
           end
         end
 
-        # Gives back what a worker has of the source.
+        # Ends a worker's claim of the source.
         def release_source(feed)
           write { execute("UPDATE runs SET worker = NULL WHERE id = ? AND fence = ?", feed.run_id, feed.fence) }
         end
@@ -230,7 +230,7 @@ module Trunkline
           end
         end
 
-        # Nobody else waits for this file.
+        # Shorter than the default, because reports to a local file are no load on a shared database.
         def report_interval = 1.0
 
         def report(run_id, process, figures, life)
@@ -271,7 +271,7 @@ module Trunkline
           statement&.reset!
         end
 
-        # A transaction that writes from its beginning: two that read first could both wait for the other.
+        # Takes the write lock at the beginning: two transactions that read first could each wait for the other.
         def write
           @lock.synchronize do
             patiently { execute("BEGIN IMMEDIATE") }
@@ -283,7 +283,7 @@ module Trunkline
           end
         end
 
-        # Waits in Ruby for what another process holds, so that other threads go on.
+        # Waits in Ruby for the lock of another process, so that other threads continue.
         def patiently
           due = now + PATIENCE
           begin

@@ -6,14 +6,15 @@ module Trunkline
   class Bulk
     class State
       class ActiveRecord < State
-        # The tables of runs in a database of the application, made when they are first needed: there is no migration.
+        # Creates the tables of runs in a database of the application, when they are first needed: there is no
+        # migration.
         #
         # @api private
         module Tables
           PREFIX = "trunkline_bulk_"
-          # The last one is made last: where it is, the others are.
+          # The last table is created last: if it exists, the others do.
           NAMES = %i[runs slices counts failures reports].freeze
-          # What adding a table or a column twice, by two processes at once, raises.
+          # Retries, because the creation of a table by two processes at once raises.
           RACE = 5
           private_constant :RACE
 
@@ -100,15 +101,15 @@ module Trunkline
             connection.create_table("#{PREFIX}#{name}", if_not_exists: true, &block)
           end
 
-          # Who works at it, until when, and the number of that claim.
+          # The columns of a claim: the worker, the fencing number, and the end of the lease.
           def claimed(table, exact)
             table.string :worker, limit: 190, **exact
             table.bigint :fence, null: false, default: 0
             table.float :lease, limit: 53
           end
 
-          # Options of a column by whose text rows are told apart: by default, "A" is "a" in MySQL, and "a " is too in
-          # MariaDB. PostgreSQL compares exactly by itself.
+          # Options of a text column that identifies rows: by default, MySQL treats "a" as equal to "A", and MariaDB
+          # also as equal to "a ". PostgreSQL compares exactly.
           def exact(connection)
             return {} unless connection.respond_to?(:mariadb?)
 

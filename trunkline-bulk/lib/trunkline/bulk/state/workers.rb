@@ -5,8 +5,9 @@ require "securerandom"
 module Trunkline
   class Bulk
     class State
-      # Names of workers on one machine, and its clock. Leases are counted by a clock that nobody sets, the same in all
-      # processes, so that a change of the time of day ends none; a worker whose process is gone needs no lease to end.
+      # Names of workers on one machine, and the clock of their leases. The clock cannot be set and is the same in all
+      # processes, so that a change of the time of day ends no lease. A worker whose process has ended loses its claims
+      # before its lease ends.
       #
       # @api private
       module Workers
@@ -27,7 +28,7 @@ module Trunkline
         def process = [BOOT, Process.pid, started(Process.pid)].join("/")
 
         # @param name [String]
-        # @return [Boolean] whether its process cannot work any more
+        # @return [Boolean] whether the worker's process has ended
         def gone?(name)
           boot, pid, start = name.split("/")
           return true if boot != BOOT
@@ -38,8 +39,8 @@ module Trunkline
           true
         end
 
-        # @return [String] when the process started, so that another with the same number is told from it; "" where that
-        #   cannot be known
+        # @return [String] when the process started, which distinguishes it from another with the same number; "" if not
+        #   known
         def started(pid)
           File.read("/proc/#{pid}/stat")[/\) (.*)/, 1].split[19]
         rescue Errno::ENOENT, Errno::ESRCH, Errno::EACCES, NoMethodError
