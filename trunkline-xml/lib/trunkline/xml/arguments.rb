@@ -2,13 +2,13 @@
 
 module Trunkline
   module XML
-    # What the arguments of a tag mean.
+    # Interprets the arguments of a tag.
     # @api private
     module Arguments
       module_function
 
       # @param args [Array<Object>] without the name
-      # @yieldreturn [Boolean] whether a nil argument means the attribute nil="true"; asked for each nil
+      # @yieldreturn [Boolean] whether a nil argument means the attribute nil="true"; called for each nil
       # @return [Array(String, Hash)] the texts in one String and the attributes in one Hash, or nil where none is given
       def gather(args)
         text = attributes = nil

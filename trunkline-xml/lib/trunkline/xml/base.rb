@@ -8,28 +8,28 @@ module Trunkline
     # Raised when a block is given to an instruction that cannot have one (a comment, a CDATA section, a PI).
     class IllegalBlockError < RuntimeError; end
 
-    # Tags, text and indentation; where they go is for the subclass to say. Every name is a tag, so this inherits
-    # nothing, and what is not a tag ends in `!` or begins with `_`.
+    # Writes tags, text and indentation; a subclass defines the target. Every method name is a tag, so this class
+    # inherits from BasicObject, and methods that are not tags end in `!` or begin with `_`.
     #
     # The private methods and the instance variables (@target, @indent, @level, @encoding, @quote) are an interface
     # for subclasses: each piece of output goes through them, and a subclass may redefine any of them. They are exactly
-    # those of Builder::XmlBase and its subclasses; a helper of ours is a function elsewhere ({Arguments}, {Escape}),
-    # because under any other name a subclass may have a helper of its own.
+    # those of Builder::XmlBase and its subclasses. Other helpers are functions of {Arguments} and {Escape}: as methods
+    # here they could collide with a helper of a subclass.
     class Base < BasicObject
-      # A Regexp, as Builder's: no String refuses an empty value in UTF-16.
+      # A Regexp, as in Builder: it raises for an empty value in UTF-16, and a String would not.
       QUOTATION_MARK = /"/
       private_constant :QUOTATION_MARK
 
       class << self
-        # @return [Boolean] whether a builder gets a method of its own for each tag it has written (true at first);
-        #   only the value on Base itself counts
+        # @return [Boolean] whether a builder defines a singleton method for each tag that it has written (true by
+        #   default); only the value on Base itself counts
         attr_reader :cache_method_calls
       end
       @cache_method_calls = true
 
       # @param indent [Integer] spaces for each level; 0 writes all on one line
       # @param initial [Integer] the level to begin at
-      # @param encoding [String] of what is written
+      # @param encoding [String] of the output
       def initialize(indent = 0, initial = 0, encoding = "utf-8")
         @indent = indent
         @level = initial
@@ -44,7 +44,7 @@ module Trunkline
       # Writes an element. Texts are joined, Hashes are attributes, a Symbol in the first place makes the name a
       # prefix: `tag!(:soap, :Body)` is `<soap:Body/>`.
       # @param name [Symbol, String]
-      # @yieldparam builder [Base] this builder, for what stands inside
+      # @yieldparam builder [Base] this builder, for the contents of the element
       # @return [Object] the target
       # @raise [ArgumentError] when there is a text and a block
       def tag!(name, *args, &block)
@@ -88,28 +88,28 @@ module Trunkline
         _text(_escape(text))
       end
 
-      # Writes markup as it is.
+      # Writes markup without escaping it.
       # @return [Object] what the target's `<<` returns
       def <<(markup)
         _text(markup)
       end
 
-      # @return [false] a builder is never a tag called nil?
+      # @return [false] always; nil? writes no tag
       def nil?
         false
       end
 
       private
 
-      # What the encoding cannot hold, or all that is not ASCII when Ruby does not know the encoding, becomes a
-      # numeric character reference.
+      # If Ruby does not know the encoding, or the encoding lacks a character, all characters outside of ASCII become
+      # numeric character references.
       def _escape(text)
         utf8 = Escape.text(text)
         begin
           encoding = ::Encoding.find(@encoding)
           return utf8.encode(encoding) unless encoding.dummy?
         rescue ::StandardError
-          # Written below.
+          # References are written below.
         end
         utf8.gsub(/[^\u0000-\u007f]/) { |character| "&##{character.ord};" }.force_encoding(::Encoding::US_ASCII)
       end
@@ -133,7 +133,7 @@ module Trunkline
         @level -= 1
       end
 
-      # Not in the place of Builder's private methods, which write the tag.
+      # Does not replace private methods of Builder, which write the tag themselves.
       def cache_method_call(name)
         return if Builder.private_method_defined?(name)
 

@@ -5,14 +5,14 @@ require "trunkline/xml"
 begin
   require "builder"
 rescue LoadError
-  # Without the gem there is nothing to replace, and the names are ours to give.
+  # Without the gem there is nothing to replace, and the constants are defined here.
   module Builder; end
 end
 
 module Trunkline
   module XML
-    # Puts this library's classes in the place of the builder gem's: whoever says Builder::XmlMarkup from now on,
-    # in templates, `to_xml` or a gem, gets the builder in C. Requiring this file does it.
+    # Replaces the builder gem's classes with this library's: from then on, templates, `to_xml` and gems that use
+    # Builder::XmlMarkup get the builder in C. Requiring this file does that.
     module DropIn
       REPLACEMENTS = {
         XmlBase: Base, XmlMarkup: XML::Builder, XmlEvents: Events, IllegalBlockError: IllegalBlockError
@@ -23,7 +23,7 @@ module Trunkline
 
       module_function
 
-      # @return [Boolean] false when it had been done
+      # @return [Boolean] false if it was installed already
       def install
         return false if installed?
 
@@ -31,8 +31,8 @@ module Trunkline
         true
       end
 
-      # Puts the builder gem's own classes back; builders that exist go on as they are.
-      # @return [Boolean] false when there was nothing to undo
+      # Restores the builder gem's own classes. Existing builders are not affected.
+      # @return [Boolean] false if it was not installed
       def undo
         return false unless installed?
 
@@ -46,7 +46,7 @@ module Trunkline
         !@originals.nil?
       end
 
-      # @return [Class, nil] what the name stood for
+      # @return [Class, nil] the previous value of the constant
       def exchange(name, replacement)
         original = ::Builder.const_get(name, false) if ::Builder.const_defined?(name, false)
         ::Builder.__send__(:remove_const, name) if original

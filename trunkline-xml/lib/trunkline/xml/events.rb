@@ -4,15 +4,15 @@ require_relative "markup"
 
 module Trunkline
   module XML
-    # Instead of writing, tells the target what would be written: `start_tag(name, attributes)`, `end_tag(name)` and
-    # `text(string)`, unescaped; attributes are nil where none were given. Indentation is text too.
+    # Calls methods of the target instead of writing: `start_tag(name, attributes)`, `end_tag(name)` and `text(string)`,
+    # with unescaped text; attributes are nil if none were given. Indentation is passed as text, too.
     class Events < Builder
       # @param text [String]
       def text!(text)
         @target.text(text)
       end
 
-      # Public as in Builder::XmlEvents.
+      # Public, as in Builder::XmlEvents.
       def _start_tag(name, attributes, end_too = false)
         @target.start_tag(name, attributes)
         _end_tag(name) if end_too

@@ -2,11 +2,11 @@
 
 module Trunkline
   module XML
-    # Where the extensions are.
+    # Finds the compiled extensions.
     # @api private
     module Extension
       # @param name [String] of an extension
-      # @return [String] what to require: a gem that is compiled already has a folder of extensions for each Ruby
+      # @return [String] the path to require; a precompiled gem has a folder of extensions for each Ruby version
       def self.path(name)
         compiled = "#{__dir__}/#{RUBY_VERSION[/\A\d+\.\d+/]}/#{name}"
         File.exist?("#{compiled}.so") ? compiled : "#{__dir__}/#{name}"

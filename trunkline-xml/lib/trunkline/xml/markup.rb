@@ -4,10 +4,12 @@ require_relative "base"
 
 module Trunkline
   module XML
-    # Builder::XmlMarkup, byte for byte. `Builder.new` gives an instance of a subclass in C where that can write the
-    # same; this class in Ruby serves subclasses, odd options, and Rubies without the extension.
+    # Writes the same bytes as Builder::XmlMarkup. `Builder.new` returns an instance of a subclass in C if that can
+    # write the same; this class in Ruby is for subclasses, for options that C does not support, and for Rubies without
+    # the extension.
     #
-    # A builder belongs to one thread at a time, like the String it writes to; many builders run side by side.
+    # Only one thread at a time may use a builder, as with the String it writes to; several builders may be used at
+    # once.
     class Builder < Base
       XML_DECLARATION = { version: "1.0", encoding: "UTF-8" }.freeze
       LEADING_ATTRIBUTES = %i[version encoding standalone].freeze
@@ -15,7 +17,7 @@ module Trunkline
 
       class << self
         # @see #initialize
-        # @return [Builder] one in C where that writes the same; the extension replaces this method
+        # @return [Builder] a builder in C if that writes the same; the extension replaces this method
         def new(...)
           equal?(Builder) ? new_in_ruby(...) : super
         end
@@ -33,7 +35,7 @@ module Trunkline
 
       # @param options [Hash]
       # @option options [Integer] :indent (0) spaces for each level
-      # @option options [Integer] :margin (0) levels to begin with
+      # @option options [Integer] :margin (0) the level to begin at
       # @option options [#<<] :target (a new String) a String, an IO, an Array, another builder, ...
       # @option options [Symbol] :quote (:double) or :single, around attribute values
       # @option options [Boolean] :explicit_nil_handling whether a nil argument writes nil="true"
@@ -59,8 +61,8 @@ module Trunkline
         _special("<!-- ", " -->", text, nil)
       end
 
-      # Writes a declaration, `<!DOCTYPE html PUBLIC "-//W3C//DTD...">`: Symbols bare, Strings quoted, other
-      # arguments not at all; a block is the internal subset.
+      # Writes a declaration, `<!DOCTYPE html PUBLIC "-//W3C//DTD...">`. Symbols are written bare, Strings quoted, other
+      # arguments ignored; a block writes the internal subset.
       def declare!(name, *args, &block)
         _indent
         @target << "<!#{name}"
@@ -80,8 +82,8 @@ module Trunkline
         _newline
       end
 
-      # Writes a processing instruction; without a name, or with :xml, the XML declaration, whose encoding is from
-      # then on the encoding of what is written.
+      # Writes a processing instruction; without a name, or with :xml, the XML declaration, whose encoding then is the
+      # encoding of the output.
       # @raise [IllegalBlockError]
       def instruct!(name = :xml, attributes = {}, &block)
         _ensure_no_block(block)
@@ -92,7 +94,7 @@ module Trunkline
         _special("<?#{name}", "?>", nil, attributes, LEADING_ATTRIBUTES)
       end
 
-      # Writes a CDATA section; a `]]>` inside is divided among two.
+      # Writes a CDATA section; a `]]>` in the text is split between two sections.
       # @raise [IllegalBlockError]
       def cdata!(text, &block)
         _ensure_no_block(block)

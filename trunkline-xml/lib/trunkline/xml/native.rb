@@ -4,20 +4,20 @@ require_relative "extension"
 require_relative "strict"
 
 module Trunkline
-  # XML written as Builder::XmlMarkup writes it.
+  # Writes XML as Builder::XmlMarkup does.
   module XML
     begin
-      # TRUNKLINE_XML=ruby keeps the extension out, for comparing and for tests.
+      # TRUNKLINE_XML=ruby disables the extension, for comparison and for tests.
       require Extension.path("trunkline_xml") unless ENV["TRUNKLINE_XML"] == "ruby"
     rescue LoadError
-      # No compiler at installation, JRuby, TruffleRuby: the Ruby class writes the same.
+      # Without the extension (no compiler at installation, JRuby, TruffleRuby), the Ruby class writes the same.
     end
 
     @strict = false
     @reopened = false
 
     class << self
-      # @return [Boolean] whether a builder without odd options is one in C
+      # @return [Boolean] whether a builder is one in C, unless its options need the class in Ruby
       def native?
         Builder.const_defined?(:Native, false) && Builder::Native.enabled?
       end
@@ -34,8 +34,8 @@ module Trunkline
         choose
       end
 
-      # Called when others have added methods to a class: where that is Builder's, builders are from then on in Ruby,
-      # where the methods count.
+      # Called when methods were added to a class. If it is Base or Builder, all further builders are in Ruby, where the
+      # added methods take effect.
       # @api private
       def reopened!(changed)
         return unless [Base, Builder].include?(changed)
@@ -44,7 +44,7 @@ module Trunkline
         choose
       end
 
-      # Tells the extension whose instances stand for Rails' output buffer, so that it writes to the String below.
+      # Sets the class of Rails' output buffers in the extension, which then writes to the String inside such a buffer.
       # @api private
       def output_buffer_class=(buffer)
         Builder::Native.output_buffer_class = buffer if Builder.const_defined?(:Native, false)
@@ -57,7 +57,7 @@ module Trunkline
       end
     end
 
-    # The part that tells the extension what was switched or redefined.
+    # Passes changes of switches and redefinitions to the extension.
     class Base
       class << self
         def cache_method_calls=(flag)
@@ -65,7 +65,7 @@ module Trunkline
           Builder::Native.learning = flag if equal?(Base) && Builder.const_defined?(:Native, false)
         end
 
-        # A module or method that comes later is meant for every builder.
+        # A module or method that is added later must affect every builder.
         def include(*) = super.tap { XML.reopened!(self) }
         def prepend(*) = super.tap { XML.reopened!(self) }
 

@@ -6,12 +6,12 @@ require_relative "shape"
 
 module Trunkline
   module XML
-    # The parser where the extension could not find libxml2: Nokogiri brings its own, or a Java one.
-    # Documents that declare entities are refused, since Nokogiri would leave these out.
+    # The parser for installations in which the extension could not find libxml2: Nokogiri brings a copy of it, or a
+    # parser in Java. Documents that declare entities are refused, because Nokogiri would leave the entities out.
     class NokogiriParser
-      # Hands on what Nokogiri's SAX parser reports.
+      # Passes the events of Nokogiri's SAX parser to a Shape.
       class Document < Nokogiri::XML::SAX::Document
-        # Nokogiri's parser, which knows where it is; to be set before it begins.
+        # Nokogiri's parser context, which has the position; must be set before parsing.
         attr_writer :context
 
         def initialize(max_depth, max_bytes)
@@ -63,9 +63,9 @@ module Trunkline
         end
       end
 
-      # The internal subset of a document's DTD, without which Nokogiri has to do.
+      # Removes declarations from the internal subset of a document's DTD.
       module Subset
-        # What stands before it, and what it is made of.
+        # Patterns for the text before the internal subset, and for its parts.
         PROLOG = /\s+|<\?.*?\?>|<!--.*?-->/mn
         DOCTYPE = /<!DOCTYPE(?:[^\[>"']|"[^"]*"|'[^']*')*+\[/n
         TOKEN = /<!--.*?-->|<\?.*?\?>|"[^"]*"|'[^']*'|[^\]<"']+|<(?!!--|\?|!ATTLIST)/mn
@@ -75,9 +75,9 @@ module Trunkline
 
         module_function
 
-        # Nokogiri would give the attributes that are declared with defaults as if they had been written.
+        # Nokogiri would report attributes that are declared with defaults as if they were in the document.
         # @param xml [String] bytes
-        # @return [String] with blanks in the place of attribute declarations
+        # @return [String] xml, with blanks in place of attribute declarations
         # @raise [ParseError] at the first declared entity
         def without_declarations(xml)
           scanner = StringScanner.new(xml)
@@ -88,7 +88,7 @@ module Trunkline
           without_attributes(scanner, xml)
         end
 
-        # Up to the end of the subset, or to what has no end, for which Nokogiri will refuse the document.
+        # Stops at the end of the subset, or at a part without an end, for which Nokogiri refuses the document.
         def without_attributes(scanner, xml)
           result = xml.dup
           loop do
@@ -108,7 +108,7 @@ module Trunkline
         private_class_method :without_attributes, :refuse_entity
       end
 
-      # Nokogiri would take UTF-8 over what the XML declaration says.
+      # The encoding in the XML declaration is passed to Nokogiri, which would use UTF-8 instead.
       DECLARED = /\A(?:\xEF\xBB\xBF)?<\?xml[^>]*\bencoding\s*=\s*["']([\w.-]+)/n
       private_constant :Document, :Subset, :DECLARED
 
@@ -117,7 +117,7 @@ module Trunkline
       end
 
       # @param xml [String]
-      # @param encoding [String, nil] of the bytes, whatever they declare
+      # @param encoding [String, nil] of the bytes; overrides the XML declaration
       # @return [Hash]
       # @raise [ParseError]
       def parse(xml, encoding)
@@ -127,12 +127,12 @@ module Trunkline
         encoding ||= xml[DECLARED, 1] || "UTF-8"
         Nokogiri::XML::SAX::Parser.new(@document, encoding).parse_memory(xml) do |context|
           @document.context = context
-          context.replace_entities = true # else &amp; in an attribute comes as &#38;
+          context.replace_entities = true # otherwise Nokogiri reports &amp; in an attribute as &#38;
         end
         @document.check
         @document.result
       rescue ArgumentError => error
-        raise unless error.message.include?("encoding") # whose name Nokogiri does not know
+        raise unless error.message.include?("encoding") # Nokogiri does not know the encoding
 
         raise ParseError.at(error.message, 1, 1)
       end

@@ -5,9 +5,9 @@ require_relative "unicode"
 
 module Trunkline
   module XML
-    # XML that is refused: not well formed, or beyond a limit. The message says where.
+    # Raised for XML that is not well-formed, or exceeds a limit. The message contains the position.
     class ParseError < StandardError
-      # @return [Integer, nil] from 1, in the document
+      # @return [Integer, nil] the position in the document, from 1
       attr_reader :line, :column
 
       # @api private
@@ -22,30 +22,30 @@ module Trunkline
       end
     end
 
-    # Parses XML into the nested Hash that ActiveSupport::XmlMini's backends give: exactly REXML's, whose backend is
-    # the default. External entities are never read, and entities that expand out of proportion are refused.
+    # Parses XML into the nested Hash that the default backend of ActiveSupport::XmlMini, REXML, returns. External
+    # entities are never read, and entities that expand out of proportion are refused.
     module Parser
-      # Bytes of XML, and of text with its entities expanded.
+      # The maximum bytes of XML, and of text with its entities expanded.
       MAX_BYTES = 64 * 1024 * 1024
       MAX_DEPTH = 100
-      # The deepest that libxml2 goes.
+      # The maximum depth that libxml2 supports.
       DEEPEST = 256
       BLANK = /\A[[:space:]]*\z/
 
       begin
         require Extension.path("trunkline_xml_parser") unless ENV["TRUNKLINE_XML_PARSER"] == "nokogiri"
       rescue LoadError
-        # libxml2 was not there at installation.
+        # libxml2 was not available at installation.
       end
       require_relative "nokogiri_parser" unless singleton_class.private_method_defined?(:parse_libxml2)
 
       class << self
-        # @param data [String, #read, nil] nothing, or nothing but the end of a stream, is an empty Hash
+        # @param data [String, #read, nil] nil, an empty String and an empty stream give an empty Hash
         # @param max_bytes [Integer] of the document
-        # @param max_depth [Integer] of elements inside each other, up to {DEEPEST}
+        # @param max_depth [Integer] of nested elements, up to {DEEPEST}
         # @return [Hash]
         # @raise [ParseError]
-        # @raise [ArgumentError] when a limit is none
+        # @raise [ArgumentError] for an invalid limit
         def parse(data, max_bytes: MAX_BYTES, max_depth: MAX_DEPTH)
           check_limit(:max_bytes, max_bytes)
           check_limit(:max_depth, max_depth)
@@ -70,7 +70,8 @@ module Trunkline
           raise ArgumentError, "#{name} must be a positive Integer, was #{value.inspect}"
         end
 
-        # A document in UTF-16 or UTF-32 is known by its String or its first bytes; any other declares its encoding.
+        # UTF-16 and UTF-32 are recognised by the String's encoding or the first bytes. Other documents declare their
+        # encoding.
         def readable(xml)
           encoding = Unicode.encoding_of(xml)
           encoding ? [Unicode.utf8(xml, encoding), "UTF-8"] : [xml, nil]

@@ -9,15 +9,15 @@ require "trunkline/xml/rails/railtie" if defined?(Rails::Railtie)
 
 module Trunkline
   module XML
-    # For a Rails application: `gem "trunkline-xml", require: "trunkline/xml/rails"`. Templates, `to_xml` and whoever
-    # uses Builder::XmlMarkup then write through this library; {Railtie} says how to leave parts out.
+    # For a Rails application: `gem "trunkline-xml", require: "trunkline/xml/rails"`. Templates, `to_xml` and all users
+    # of Builder::XmlMarkup then write with this library. {Railtie} has a switch for each part.
     module Rails
       module_function
 
-      # Serves `.builder` templates.
+      # Registers the handler for `.builder` templates.
       # @api private
       def handle_templates
-        # Asked for by way of a buffer: the constant is not loaded by its name.
+        # The class is taken from a buffer, because its constant is not loaded by its name.
         XML.output_buffer_class = ActionView::OutputBuffer.new.raw.class
         ActionView::Template.register_template_handler(:builder, Handler.new.freeze)
       end

@@ -2,11 +2,11 @@
 
 module Trunkline
   module XML
-    # Makes the Hash of {Parser} from what a parser reports, element by element.
+    # Builds the Hash of {Parser} from the events of a parser, element by element.
     class Shape
       CONTENT = "__content__"
 
-      # @return [Hash] of what was reported so far
+      # @return [Hash] the result of the events so far
       attr_reader :result
 
       def initialize
@@ -33,7 +33,7 @@ module Trunkline
         merge(@elements.last.content, element.name, element.content)
       end
 
-      # An element whose end has not come yet.
+      # An element whose end tag has not been read yet.
       Element = Struct.new(:name, :content, :text, :has_elements) do
         def content?
           text && !(has_elements && text.match?(Parser::BLANK))
@@ -43,7 +43,7 @@ module Trunkline
 
       private
 
-      # What comes twice under one name becomes an Array.
+      # Several values with the same name become an Array.
       def merge(hash, key, value)
         existing = hash[key]
         case existing

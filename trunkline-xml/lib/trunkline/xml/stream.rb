@@ -4,12 +4,12 @@ require "trunkline/xml"
 
 module Trunkline
   module XML # :nodoc:
-    # A target that hands on what is written in pieces of some size, instead of keeping it.
+    # A target that passes its output on in chunks instead of keeping it.
     class Chunks
-      # Bytes from which a chunk is handed on; the extension knows the number too.
+      # The minimum bytes of a chunk; the extension has the same number.
       SIZE = 16 * 1024
 
-      # @yieldparam chunk [String] not used again afterwards
+      # @yieldparam chunk [String] the block owns the String
       def initialize(&receive)
         @receive = receive
         @buffer = +""
@@ -23,7 +23,7 @@ module Trunkline
         self
       end
 
-      # Hands on what is there.
+      # Passes on the output that is buffered.
       def flush
         return if @buffer.empty?
 
@@ -35,7 +35,7 @@ module Trunkline
 
     Builder::Native.chunks_class = Chunks if Builder.const_defined?(:Native, false)
 
-    # A Rack body that writes its document while it is being sent: memory stays at a chunk, however long it gets.
+    # A Rack body that writes its document while it is sent, so that memory holds only one chunk of it.
     #
     #   [200, {"content-type" => "application/xml"}, Trunkline::XML::Stream.new { |xml| xml.feed { ... } }]
     #

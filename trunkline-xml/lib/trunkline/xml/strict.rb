@@ -4,18 +4,18 @@ require_relative "markup"
 
 module Trunkline
   module XML
-    # Raised by {Strict} builders for what would not be XML, or not what was meant.
+    # Raised by {Strict} builders for output that would not be XML, and for calls that are probably a mistake.
     class StrictError < ArgumentError; end
 
-    # A builder that refuses what Builder silently writes: names that are no XML names, comments with `--`, calls such
-    # as `to_s` and `respond_to?` that any other object would answer. Output is the same.
+    # A builder that refuses what Builder silently writes: names that are not XML names, comments with `--`, and calls
+    # such as `to_s` and `respond_to?` that any other object would answer. Otherwise the output is the same.
     class Strict < Builder
       # NameStartChar and NameChar of XML 1.0, section 2.3, without the colon.
       START = "A-Z_a-z\\u00C0-\\u00D6\\u00D8-\\u00F6\\u00F8-\\u02FF\\u0370-\\u037D\\u037F-\\u1FFF\\u200C-\\u200D" \
               "\\u2070-\\u218F\\u2C00-\\u2FEF\\u3001-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFFD\\u{10000}-\\u{EFFFF}"
       PART = "[#{START}][#{START}0-9.\\u00B7\\u0300-\\u036F\\u203F-\\u2040-]*".freeze
       NAME = /\A#{PART}(:#{PART})?\z/
-      # What callers of these mean, when it is not a tag.
+      # Methods that are probably not meant as tags, each with what to call instead.
       MEANT = {
         to_s: "target! (a String is interpolated with \#{xml.target!})",
         to_str: "target!",
@@ -49,7 +49,7 @@ module Trunkline
         super
       end
 
-      # @raise [StrictError] when the name, or an attribute's, is no XML name
+      # @raise [StrictError] when the name, or an attribute's name, is not an XML name
       def tag!(name, *args, &block)
         Checks.name("element", ::Symbol === args.first ? "#{name}:#{args.first}" : name)
         super
@@ -61,14 +61,14 @@ module Trunkline
         super
       end
 
-      # @raise [StrictError] when the name is none, or there is a `?>` in a value (XML 1.0, section 2.6)
+      # @raise [StrictError] when the name is not an XML name, or a value contains `?>` (XML 1.0, section 2.6)
       def instruct!(name = :xml, attributes = {}, &block)
         Checks.name("processing instruction", name)
         Checks.instruction(attributes)
         super
       end
 
-      # @raise [StrictError] when the name is no XML name
+      # @raise [StrictError] when the name is not an XML name
       def cdata_value!(name, text, &block)
         Checks.name("element", name)
         super
@@ -81,7 +81,7 @@ module Trunkline
         super
       end
 
-      # Functions, so that a subclass may have helpers of any name.
+      # Module functions, so that a subclass may have helpers of any name.
       module Checks
         module_function
 

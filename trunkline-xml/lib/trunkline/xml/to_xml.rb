@@ -7,11 +7,11 @@ require "active_support/core_ext/array/conversions"
 
 module Trunkline
   module XML # :nodoc:
-    # Hash#to_xml and Array#to_xml: the same documents as Active Support's, in one pass. What a document is made of is
-    # Active Support's still (XmlMini.rename_key, TYPE_NAMES, FORMATTING); what goes is the new options Hash for each
-    # value. Whatever is unusual is left to the original.
+    # Hash#to_xml and Array#to_xml, which write the same documents as Active Support's, in one pass. Names, types and
+    # formats are still Active Support's (XmlMini.rename_key, TYPE_NAMES, FORMATTING), but there is no new options Hash
+    # for each value. Unusual options and objects are left to the original method.
     class ToXml
-      # Options that are understood here; with any other the original writes.
+      # The supported options; with any other, the original method writes.
       OPTIONS = %i[root indent builder skip_instruct skip_types dasherize camelize].freeze
       XmlMini = ActiveSupport::XmlMini
       TO_TAG = XmlMini.instance_method(:to_tag)
@@ -21,7 +21,7 @@ module Trunkline
 
       # Prepended to Hash and Array.
       module Face
-        # @param options [Hash] as Active Support has it
+        # @param options [Hash] as in Active Support
         # @return [String]
         def to_xml(options = {}, &block)
           return super unless ToXml.serves?(self, options)
@@ -31,7 +31,8 @@ module Trunkline
       end
 
       class << self
-        # Whether the document can be written here: plain options, and nobody has redefined what makes it.
+        # Whether the document can be written here: the options and the object are plain, and XmlMini's methods are not
+        # redefined.
         def serves?(object, options)
           options.instance_of?(::Hash) && (options.keys - OPTIONS).empty? &&
             (options[:builder].nil? || Builder === options[:builder]) &&
@@ -125,7 +126,7 @@ module Trunkline
         end
       end
 
-      # The element's name, a Symbol: a String would be looked up each time.
+      # The element's name as a Symbol: a String would have to be looked up for each element.
       def tag(key)
         @tags[key] ||= XmlMini.rename_key(key.to_s, @options).to_sym
       end

@@ -2,11 +2,11 @@
 
 module Trunkline
   module XML
-    # Documents as UTF-8, and places in them.
+    # Converts documents to UTF-8, and computes positions in them.
     # @api private
     module Unicode
-      # How a document without another sign of its encoding begins: with a byte order mark, or with `<` (XML 1.0,
-      # appendix F). Of two that fit the longer one counts.
+      # The first bytes of a document that identify its encoding: a byte order mark, or `<` (XML 1.0, appendix F). If
+      # two match, the longer one counts.
       SIGNATURES = {
         "\x00\x00\xFE\xFF" => Encoding::UTF_32BE, "\xFF\xFE\x00\x00" => Encoding::UTF_32LE,
         "\x00\x00\x00<" => Encoding::UTF_32BE, "<\x00\x00\x00" => Encoding::UTF_32LE,
@@ -18,7 +18,7 @@ module Trunkline
       module_function
 
       # @param document [String]
-      # @return [Encoding, nil] the document's, when it is not for its XML declaration to say
+      # @return [Encoding, nil] the document's encoding; nil if its XML declaration has to say it
       def encoding_of(document)
         return document.encoding unless document.encoding.ascii_compatible?
 
@@ -30,7 +30,7 @@ module Trunkline
       # @param document [String]
       # @param encoding [Encoding] of its bytes
       # @return [String] in UTF-8, without a byte order mark
-      # @raise [ParseError] where the bytes are not what the encoding has
+      # @raise [ParseError] for bytes that are invalid in the encoding
       def utf8(document, encoding)
         converted = +""
         converter = Encoding::Converter.new(encoding, Encoding::UTF_8)
@@ -41,7 +41,7 @@ module Trunkline
         raise ParseError.at("the text is not in #{encoding.name}", *position(converted, converted.bytesize))
       end
 
-      # @param text [String] UTF-8 or ASCII's superset
+      # @param text [String] in UTF-8, or in another superset of ASCII
       # @param offset [Integer] in bytes
       # @return [Array(Integer, Integer)] line and column, from 1
       def position(text, offset)

@@ -3,10 +3,10 @@
 module Trunkline
   module XML
     module Rails
-      # The template handler for `.builder`: as Rails' own, with a builder that writes straight into the String of the
-      # output buffer, whichever it is at that moment (capture, content_for and caching exchange it).
+      # The template handler for `.builder`: like Rails' own, but its builder writes directly to the String of the
+      # current output buffer (capture, content_for and caching exchange it).
       class Handler
-        # @return [Symbol] the format of a template that names none
+        # @return [Symbol] the format of a template whose name contains none
         def default_format
           :xml
         end
@@ -16,7 +16,8 @@ module Trunkline
           true
         end
 
-        # @return [String] Ruby; the template's lines keep their numbers, and a comment on the last one ends there
+        # @return [String] Ruby code; the template's line numbers are kept, and a newline ends a comment in its last
+        #   line
         def call(_template, source)
           "xml = xml = ::Trunkline::XML::Builder.new(indent: 2, " \
             "target: (xml_target = ::Trunkline::XML::Rails::Streaming.target(output_buffer)));" \

@@ -3,15 +3,15 @@
 module Trunkline
   module XML
     module Rails
-      # Where a template writes when its layout is streamed: fragments are gathered into chunks, since each write would
-      # be one on the wire.
+      # The target of a template whose layout is streamed. It collects fragments into chunks, because each write to the
+      # output buffer is sent to the client separately.
       class Streaming
-        # @return [Object] the target for a builder: the raw output buffer, but for streams
+        # @return [Object] the target for a builder: a Streaming for a streamed layout, else the raw output buffer
         def self.target(output_buffer)
           output_buffer.is_a?(ActionView::StreamingBuffer) ? new(output_buffer) : output_buffer.raw
         end
 
-        # Sends the rest of what was written to the target.
+        # Sends the remaining fragments of the target.
         def self.finish(target)
           target.flush if target.is_a?(Streaming)
         end
@@ -23,7 +23,7 @@ module Trunkline
           @pending = +""
         end
 
-        # While something is captured it goes to the capture at once: nobody tells when that ends.
+        # During a capture, a fragment is passed to the capture at once, because the end of the capture is not reported.
         def <<(fragment)
           return self if fragment.nil?
 
@@ -36,7 +36,7 @@ module Trunkline
           self
         end
 
-        # Sends what was gathered, to the client whatever is being captured.
+        # Sends the collected fragments to the client, even during a capture.
         def flush
           return if @pending.empty?
 

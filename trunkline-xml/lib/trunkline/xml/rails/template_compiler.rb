@@ -5,23 +5,24 @@ require "ripper"
 module Trunkline
   module XML
     module Rails
-      # Writes ahead, when a template is compiled, what will be the same each time: lines that are one call each to the
-      # template's own `xml`, with nothing but literals.
+      # Renders lines of a template when it is compiled, if their output is always the same: lines that are a single
+      # call of the template's own `xml`, with only literals as arguments.
       #
       #   xml.version "2.0"
       #   xml.link rel: "self", href: "/feed"
       #
-      # becomes one call that appends bytes. The lines stay as the alternative, for a builder that is not the one in C
-      # or has changed since. Other lines are not touched and none changes its number. Without the extension no line is.
+      # becomes one call that appends bytes. The original lines remain as the alternative, for a builder that is not in
+      # C, or has been changed since. Other lines are unchanged, and all lines keep their numbers. Without the
+      # extension, no line is changed.
       class TemplateCompiler
-        # Their meaning is not a line of their own.
+        # Names of methods that do not write a line with a tag.
         NOT_TAGS = (BasicObject.instance_methods + Builder.instance_methods - %i[tag! comment! cdata!]).freeze
         LITERALS = %i[@int @float @tstring_content @label @kw @ident @const].freeze
         CONTAINERS = %i[string_literal string_content symbol_literal symbol bare_assoc_hash assoc_new hash
                         assoclist_from_args args_add_block].freeze
 
-        # Notes every statement of the source: what is part of another expression has a value that counts, or may not
-        # be reached.
+        # Collects all statements of the source. Calls inside other expressions are excluded: their value may be used,
+        # or they may not be executed.
         class Parser < Ripper::SexpBuilderPP
           attr_reader :statements
 
@@ -33,7 +34,7 @@ module Trunkline
         private_constant :NOT_TAGS, :LITERALS, :CONTAINERS, :Parser
 
         # @param source [String] of the template
-        # @return [String] of the same number of lines
+        # @return [String] the compiled source, with the same number of lines
         def self.compile(source)
           new(source).compile
         end
@@ -64,7 +65,7 @@ module Trunkline
           run.drop(1).zip(endings.drop(1)) { |line, ending| @lines[line] = ending }
         end
 
-        # What the line writes, without indentation; nil when that is not known ahead.
+        # The text that the line writes, without indentation; nil if it is not known before the template is rendered.
         def written(index, starts)
           @written ||= {}
           @written.fetch(index) { @written[index] = starts[index + 1] && render(@lines[index], starts[index + 1]) }
@@ -75,20 +76,20 @@ module Trunkline
           return if alone.nil? || Ripper.lex(line).any? { |token| token[1] == :on_comment }
           return unless alone[1].size == 1 && without_positions(alone[1][0]) == without_positions(call)
 
-          # Nothing but literals: the line has no way to do more than write.
+          # The line has only literals, so its evaluation can only write.
           builder = Builder.new
           evaluate(builder, line)
           builder.target! unless builder.target!.include?("\0") || !builder.target!.valid_encoding?
         rescue StandardError, SyntaxError
-          nil # It shall fail when the template is rendered.
+          nil # The line must raise when the template is rendered, not now.
         end
 
         def evaluate(xml, line)
-          xml.nil? # which the line will use
+          xml.nil? # a use of xml, which only the evaluated line uses otherwise
           binding.eval(line)
         end
 
-        # Statements that begin a line, by its number.
+        # The statements that begin a line, by its number.
         def tag_calls
           @parser.statements.each_with_object({}) do |statement, starts|
             line, column = position(statement)
@@ -96,7 +97,7 @@ module Trunkline
           end
         end
 
-        # Where a call of literals to `xml` stands, if the node is one.
+        # Line and column of the node, if it is a call of `xml` with only literals; else nil.
         def position(node)
           call, arguments = call_and_arguments(node)
           return unless call.is_a?(Array) && %i[command_call call].include?(call[0])
@@ -129,7 +130,8 @@ module Trunkline
           CONTAINERS.include?(node[0]) && self_contained?(node) && node.drop(1).all? { |child| literal?(child) }
         end
 
-        # Neither with a block passed along, nor a `name:` alone, which means a variable's or a method's value.
+        # Whether no block is passed (`&block`), and no `name:` has its value omitted, which reads a variable or a
+        # method.
         def self_contained?(node)
           case node[0]
           when :args_add_block then node[2] == false
@@ -138,7 +140,7 @@ module Trunkline
           end
         end
 
-        # Another `xml` than the handler's: assigned to, or a parameter.
+        # Whether the template assigns to `xml`, or has a parameter of that name.
         def xml_rebound?(node)
           return false unless node.is_a?(Array)
           return true if %i[var_field].include?(node[0]) && node.dig(1, 1) == "xml"
