@@ -1,10 +1,10 @@
 #include "event_driver.h"
 
 /*
- * An event stream, fed whole and in pieces: both give the same events, the same end, and the same
- * last event ID; no event is larger than the limit.
+ * An event stream, fed whole and in pieces: both must give the same events, the same end, and the
+ * same last event ID; no event is larger than the limit.
  *
- * The input: the limit, the size of the first piece and that of the others, then the stream.
+ * The input: the limit, the size of the first piece and that of the later ones, then the stream.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,10 +1,10 @@
 #include "protocol/http1/http1.h"
 
 /*
- * Whatever is put into a request head, what comes out has just the lines that were meant: nothing
- * can smuggle in another. Accepted names are also what the parser of answers takes for names.
+ * Whatever bytes are put into a request head, the result has only the intended lines: no value can
+ * inject another line. Names that are accepted must also be names for the response parser.
  *
- * The input: method, target, and names and values in turn, with 0xFE between them.
+ * The input: method, target, then names and values alternately, separated by 0xFE.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -33,28 +33,28 @@ static void demand(bool holds) {
     if (!holds) abort();
 }
 
-/* The head's fields, seen by the other side of the library: it is the head of an answer but for its
- * first line. */
+/* Parses the head's fields by the response parser, after replacing the first line by a status
+ * line. */
 static void read_back(buffer *out, const http1_header *headers, size_t count) {
     static const char status[] = "HTTP/1.1 204";
     const http1_limits limits = {1 << 20, PARTS, 0, 0, 0, 0, false};
     uint8_t *line_end = memchr(buffer_head(out), '\r', buffer_length(out));
     demand(line_end != NULL);
-    buffer answer = {0};
+    buffer response = {0};
     size_t rest = (size_t)(buffer_tail(out) - line_end);
-    demand(buffer_append(&answer, status, sizeof(status) - 1));
-    demand(buffer_append(&answer, line_end, rest));
+    demand(buffer_append(&response, status, sizeof(status) - 1));
+    demand(buffer_append(&response, line_end, rest));
     http1_response r = {0};
     http1_begin(&r, &limits, false);
-    http1_result result = http1_head(&r, answer.bytes, buffer_length(&answer));
+    http1_result result = http1_head(&r, response.bytes, buffer_length(&response));
     demand(result == HTTP1_DONE);
-    demand(r.field_count == count && r.head_length == buffer_length(&answer));
+    demand(r.field_count == count && r.head_length == buffer_length(&response));
     for (size_t i = 0; i < count; i++) {
         demand(r.fields[i].name_length == headers[i].name_length);
         demand(r.fields[i].value_length <= headers[i].value_length);
     }
     http1_free(&r);
-    buffer_free(&answer);
+    buffer_free(&response);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

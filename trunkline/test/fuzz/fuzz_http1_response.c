@@ -1,15 +1,16 @@
 #include "http1_driver.h"
 
 /*
- * An answer, fed whole, byte by byte, and in pieces that the input itself chooses: all must be told
- * the same, and as many bytes taken.
+ * A response, fed whole, byte by byte, and in pieces whose sizes the input contains: the results
+ * must be the same, and the number of bytes consumed.
  *
- * The input: flags, the size of the first piece, the size of the others, then what the server sent.
+ * The input: flags, the size of the first piece, the size of the later ones, then the server's
+ * bytes.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* So small that short inputs meet them. */
+/* Limits that short inputs can exceed. */
 static const http1_limits small = {512, 6, 16, 40, 64, 2, false};
 static const http1_limits lenient = {512, 6, 16, 40, 64, 2, true};
 

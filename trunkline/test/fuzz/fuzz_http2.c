@@ -1,26 +1,28 @@
 #include "http2_driver.h"
 
 /*
- * What a server sends on an HTTP/2 connection with three streams, fed whole, byte by byte, and in
- * pieces that the input itself chooses: all must be told the same.
+ * The server's bytes on an HTTP/2 connection with three streams, fed whole, byte by byte, and in
+ * pieces whose size the input contains: the results must be the same.
  *
- * The input: flags, the size of the pieces, then what the server sent.
+ * The input: flags, the size of the pieces, then the server's bytes.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* So small that short inputs meet them. */
+/* Limits that short inputs can exceed. */
 static const http1_limits small = {
     .head_bytes = 300, .fields = 6, .trailer_bytes = 64, .informational = 2};
 
-/* In this one, floods are met too: when they are, depends on when the answers are read. */
+/* With these limits floods are detected, too. The time of detection depends on when the responses
+ * are read. */
 static const http2_limits calm = {.stream_window = 65535,
                                   .connection_window = 1 << 20,
                                   .header_list = 300,
                                   .streams = 10,
                                   .idle_frames = 20};
 
-/* When one frame breaks both a stream and the connection, the stream's reset may be said or not. */
+/* When one frame breaks both a stream and the connection, the stream's reset may be recorded or
+ * not. */
 static void say_failed(buffer *out, const http2_play *p) {
     say_text(out, failure_name(p->failure));
     for (uint32_t i = 0; i < p->count; i++)

@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 /*
- * A packed body, fed whole and in pieces with outputs of all sizes: it is taken for right by both
- * or by none, with the same bytes; no more comes out than the limits allow, and it never gets
- * stuck.
+ * A compressed body, fed whole and in pieces with output buffers of all sizes: both must accept it
+ * with the same bytes, or both refuse it; the output must stay within the limits, and no call may
+ * get stuck.
  *
  * The input: which codings, the size of the pieces, the size of the output, then the body.
  */
@@ -16,8 +16,8 @@ static const char *const codings[] = {"gzip",          "deflate",  "br",      "z
                                       "gzip, deflate", "br, gzip", "zstd, br"};
 
 #define OUTPUT_MOST (256 * 1024)
-/* No input takes long, whatever it unpacks to: neither what comes out byte by byte, nor what one
- * coding hands to the next. */
+/* Limits the time per input: the output of very small buffers, and the data that one coding passes
+ * to the next. */
 #define ROOMS_MOST 4096
 #define RATIO_MOST 1000
 
@@ -28,7 +28,7 @@ static void demand(bool holds, const char *what) {
     abort();
 }
 
-/* The ratio is that of what has come so far, which the pieces decide. */
+/* The ratio limit applies to the bytes consumed so far, which depends on the pieces. */
 static void same(failure_code first, const buffer *whole, failure_code second,
                  const buffer *split) {
     if (first == FAILURE_CODING_RATIO || second == FAILURE_CODING_RATIO) return;

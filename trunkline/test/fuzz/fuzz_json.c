@@ -1,10 +1,11 @@
 #include "json_driver.h"
 
 /*
- * A stream of JSON, fed whole, byte by byte, and in pieces that the input itself chooses: all must
- * be told the same.
+ * A stream of JSON, fed whole, byte by byte, and in pieces whose sizes the input contains: the
+ * results must be the same.
  *
- * The input: flags, the path, the size of the first piece, the size of the others, then the stream.
+ * The input: flags, the path, the size of the first piece, the size of the later ones, then the
+ * stream.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -38,11 +39,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         {SIZE_MAX, SIZE_MAX}, {1, 1}, {data[2] + 1u, data[3] % 64 + 1u}, {data[2] + 1u, SIZE_MAX}};
     buffer whole = {0};
     for (size_t i = 0; i < sizeof(divisions) / sizeof(divisions[0]); i++) {
-        buffer told = {0};
+        buffer output = {0};
         json_options options = options_of(data);
-        json_drive(i == 0 ? &whole : &told, &options, data + 4, size - 4, divisions[i]);
-        if (i > 0) same(&whole, &told);
-        buffer_free(&told);
+        json_drive(i == 0 ? &whole : &output, &options, data + 4, size - 4, divisions[i]);
+        if (i > 0) same(&whole, &output);
+        buffer_free(&output);
     }
     buffer_free(&whole);
     return 0;

@@ -3,9 +3,8 @@
 #include "protocol/json/json_string.h"
 
 /*
- * A number or string of JSON, read at once: it is one for the scanner too, a float is what strtod
- * makes of it, and what is decoded has no more bytes than the string.
- */
+ * A JSON number or string, parsed at once: it must be one for the scanner too, a float must equal
+ * strtod's result, and a decoded string must not be longer than its source. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,13 +15,13 @@ static void require(bool holds, const char *words) {
     abort();
 }
 
-/* Whether the scanner takes the bytes for one document. */
+/* Returns whether the scanner accepts the bytes as a single document. */
 static bool is_document(const uint8_t *bytes, size_t length) {
-    buffer told = {0};
+    buffer output = {0};
     json_options options = {.form = JSON_DOCUMENT, .value_bytes = SIZE_MAX};
     json_failure failure =
-        json_drive(&told, &options, bytes, length, (json_division){SIZE_MAX, SIZE_MAX});
-    buffer_free(&told);
+        json_drive(&output, &options, bytes, length, (json_division){SIZE_MAX, SIZE_MAX});
+    buffer_free(&output);
     return failure == JSON_NO_FAILURE;
 }
 

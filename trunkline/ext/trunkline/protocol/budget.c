@@ -5,7 +5,7 @@
 static uint64_t most = USUALLY; /* atomic */
 static uint64_t used;           /* atomic */
 
-uint64_t budget_most(void) {
+uint64_t budget_limit(void) {
     return __atomic_load_n(&most, __ATOMIC_RELAXED);
 }
 
@@ -14,7 +14,7 @@ uint64_t budget_used(void) {
 }
 
 bool budget_reserve(uint64_t bytes, uint64_t margin) {
-    uint64_t limit = budget_most(), before = budget_used();
+    uint64_t limit = budget_limit(), before = budget_used();
     do {
         if (bytes + margin > limit || before > limit - margin - bytes) return false;
     } while (!__atomic_compare_exchange_n(&used, &before, before + bytes, true, __ATOMIC_RELAXED,

@@ -16,7 +16,7 @@ void budget_release(uint64_t bytes);
 
 /* Sets the limit in bytes; 0 restores the default of 256 MiB. Existing reservations are kept. */
 void budget_set(uint64_t most);
-uint64_t budget_most(void);
+uint64_t budget_limit(void);
 uint64_t budget_used(void);
 
 /* Clears all reservations; to be called in the child after fork. */

@@ -132,15 +132,15 @@ int charset_index(const char *name, size_t length) {
 
 /* Only the end can be an incomplete character. A possible beginning of one is checked with all
  * bytes after it, so that invalid bytes count as complete. */
-long charset_whole(const char *bytes, long length, rb_encoding *encoding) {
-    const char *end = bytes + length, *whole = end;
+long charset_complete_length(const char *bytes, long length, rb_encoding *encoding) {
+    const char *end = bytes + length, *complete_end = end;
     if (rb_enc_mbmaxlen(encoding) == 1) return length;
-    while (whole > bytes) {
-        const char *last = rb_enc_left_char_head(bytes, whole - 1, end, encoding);
+    while (complete_end > bytes) {
+        const char *last = rb_enc_left_char_head(bytes, complete_end - 1, end, encoding);
         if (!MBCLEN_NEEDMORE_P(rb_enc_precise_mbclen(last, end, encoding))) break;
-        whole = last;
+        complete_end = last;
     }
-    return whole - bytes;
+    return complete_end - bytes;
 }
 
 /* call-seq: Engine.charset(name) -> Encoding or nil */

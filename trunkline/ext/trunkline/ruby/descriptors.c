@@ -7,7 +7,7 @@
 
 /* Creates objects that need a file descriptor before there is an exchange to report a failure. */
 
-static void fail_without_means(int error, VALUE request) {
+static void raise_out_of_resources(int error, VALUE request) {
     failure why;
     bool scarce = descriptors_scarce(error);
     failure_set(&why, scarce ? FAILURE_CONNECT : FAILURE_OUT_OF_MEMORY, PHASE_QUEUE, error, "%s",
@@ -20,7 +20,7 @@ waker *descriptors_waker(VALUE request) {
     do {
         w = waker_take();
     } while (w == NULL && descriptors_scarce(errno) && pool_make_room());
-    if (w == NULL) fail_without_means(errno, request);
+    if (w == NULL) raise_out_of_resources(errno, request);
     return w;
 }
 
@@ -29,6 +29,6 @@ exchange_loop *descriptors_exchange_loop(waker *w, VALUE request) {
     do {
         p = exchange_loop_new(w);
     } while (p == NULL && descriptors_scarce(errno) && pool_make_room());
-    if (p == NULL) fail_without_means(errno, request);
+    if (p == NULL) raise_out_of_resources(errno, request);
     return p;
 }

@@ -119,35 +119,35 @@ typedef struct {
     failure why;
     nanoseconds allowed; /* the timeout that was exceeded; -1: none */
     bool unprocessed;    /* the server has certainly not processed the request */
-} broken_answer;
+} broken_response;
 
 /* The line of the program that requested a streamed response. */
 typedef struct drop_note {
     struct drop_note *next;
-    char place[]; /* "app/fetch.rb:12" */
+    char caller_line[]; /* "app/fetch.rb:12" */
 } drop_note;
 
 /* The data of a Trunkline::Response. Owned pointers come first, so that response_free reads one
  * cache line of it; `attempts` comes last, because it is not cleared. */
 typedef struct {
-    exchange *live;         /* owned; NULL when the exchange is over: the fields below are set */
-    void *head_block;       /* owned; holds fields and head; NULL: they follow this struct */
-    uint8_t *trailer_bytes; /* owned */
-    http1_field *trailers;  /* owned */
-    hint *early_hints;      /* owned */
-    drop_note *note;        /* owned; NULL: no warning if the response is collected half read */
-    broken_answer *broken;  /* owned; NULL: the response is complete, or not over */
+    exchange *live;          /* owned; NULL when the exchange is over: the fields below are set */
+    void *head_block;        /* owned; holds fields and head; NULL: they follow this struct */
+    uint8_t *trailer_bytes;  /* owned */
+    http1_field *trailers;   /* owned */
+    hint *early_hints;       /* owned */
+    drop_note *note;         /* owned; NULL: no warning if the response is collected half read */
+    broken_response *broken; /* owned; NULL: the response is complete, or not over */
 
-    VALUE request;       /* a Trunkline::Request, which owns the bytes to send */
-    VALUE into;          /* the String that the next piece is read into; nil: a new one */
-    VALUE body;          /* a String when complete; pinned while the exchange writes into it */
-    VALUE held;          /* frozen String or nil; see body_reading.c */
-    long held_from;      /* bytes of `held` that were taken */
-    uint64_t saved;      /* bytes written to a file; see body_saving.c */
-    size_t since_others; /* bytes read since this thread last yielded the GVL to others */
-    int encoding;        /* see response_encoding */
-    bool body_is_buffer; /* the exchange writes into ->body */
-    bool busy;           /* being read, or in a Multi: must not be read or closed */
+    VALUE request;            /* a Trunkline::Request, which owns the bytes to send */
+    VALUE into;               /* the String that the next piece is read into; nil: a new one */
+    VALUE body;               /* a String when complete; pinned while the exchange writes into it */
+    VALUE held;               /* frozen String or nil; see body_reading.c */
+    long held_from;           /* bytes of `held` that were taken */
+    uint64_t saved;           /* bytes written to a file; see body_saving.c */
+    size_t bytes_since_yield; /* bytes read since this thread last yielded the GVL to others */
+    int encoding;             /* see response_encoding */
+    bool body_is_buffer;      /* the exchange writes into ->body */
+    bool busy;                /* being read, or in a Multi: must not be read or closed */
 
     int status, minor_version;
     uint32_t reason, reason_length;
@@ -172,7 +172,7 @@ VALUE response_allocate(response **out);
 void response_warn_of_dropped(void);
 
 /* Copies the head from its parser and the parsed `bytes`. Returns false without memory. */
-bool response_keep_head(response *r, const http1_response *answer, const uint8_t *bytes);
+bool response_keep_head(response *r, const http1_response *parser, const uint8_t *bytes);
 response *response_get(VALUE object);
 /* Returns a field's name in lower case, as one frozen String for all fields of that name. */
 VALUE lower_name(const uint8_t *name, uint32_t length);
@@ -213,7 +213,7 @@ VALUE response_begin(VALUE pool, VALUE request, VALUE deadline, bool only_connec
 
 /* Does what `step` requires. Returns true when the exchange must be stepped again; false when the
  * caller must handle the step. Raises what the caller's callbacks raise. */
-bool response_serve(VALUE self, response *r, step_result step);
+bool response_handle_step(VALUE self, response *r, step_result step);
 
 VALUE response_take_body(exchange *x,
                          VALUE into); /* returns the bytes read, in `into` or (nil) a new String */
@@ -230,7 +230,7 @@ int charset_index(const char *name, size_t length);
 
 /* Returns the number of bytes before an incomplete character at the end. `bytes` must begin with a
  * character; invalid bytes count as complete. */
-long charset_whole(const char *bytes, long length, rb_encoding *encoding);
+long charset_complete_length(const char *bytes, long length, rb_encoding *encoding);
 void charset_init(void);
 
 /* ---- perform.c ---- */
@@ -291,7 +291,7 @@ void json_batches_init(void);
 
 /* ---- stub_response.c ---- */
 
-void stubbed_init(void);
+void stub_response_init(void);
 
 /* ---- wait.c ---- */
 
@@ -315,11 +315,11 @@ bool wait_keeps_gvl(void);
 
 /* State shared by successive waits of one exchange loop. */
 typedef struct {
-    nanoseconds late; /* how long the last wait took to get the GVL back */
-    nanoseconds turn; /* when the other fibers last ran, under a Fiber scheduler */
+    nanoseconds gvl_wait;   /* how long the last wait took to get the GVL back */
+    nanoseconds last_yield; /* when the other fibers last ran, under a Fiber scheduler */
     /* Number of polls with the GVL that will not wait, because the last one that waited found
      * nothing; and that number after the last vain wait. */
-    uint32_t hurried, hurried_before;
+    uint32_t wait_skips, wait_backoff;
 } loop_waits;
 
 /* Drives an exchange loop until a member is ready, until `until`, or until `stop` requests an end.
@@ -328,14 +328,14 @@ typedef struct {
 void wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop,
                         loop_waits *w);
 
-/* Under a Fiber scheduler: lets the other fibers run, unless they last ran (*turn) less than a
- * millisecond ago. For exchanges that may never wait, because the server reads or sends as fast as
- * it can. May raise, as every wait may. */
-void wait_let_others_run(nanoseconds *turn);
+/* Under a Fiber scheduler: lets the other fibers run, unless they last ran (*last_yield) less than
+ * a millisecond ago. For exchanges that may never wait, because the server reads or sends as fast
+ * as it can. May raise, as every wait may. */
+void wait_yield_to_fibers(nanoseconds *last_yield);
 
-/* Adds `late` to the exchange's time of waiting for the GVL, if the step has returned a part of a
- * response. After the last step, response_conclude computes that time. */
-void wait_note_late(exchange *x, step_result step, nanoseconds late);
+/* Adds `gvl_wait` to the exchange's time of waiting for the GVL, if the step has returned a part of
+ * a response. After the last step, response_conclude computes that time. */
+void wait_note_gvl_wait(exchange *x, step_result step, nanoseconds gvl_wait);
 
 /* Like memcpy, but releases the GVL for large copies. Neither memory may move meanwhile. */
 void wait_copy(void *to, const void *from, size_t length);

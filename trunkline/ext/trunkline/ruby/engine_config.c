@@ -69,7 +69,7 @@ static char *string_of(VALUE string) {
     return copy;
 }
 
-static void take_what_net_http_takes(http1_limits *limits) {
+static void set_lenient_limits(http1_limits *limits) {
     limits->lenient = true;
     limits->extension_line = limits->extension_total = limits->trailer_bytes = 1024 * 1024;
     limits->informational = 100;
@@ -79,7 +79,7 @@ static void fill_limits(call_options *options, VALUE hash) {
     options->limits = http1_default_limits;
     options->limits.head_bytes = NUM2SIZET(engine_fetch(hash, "max_header_bytes"));
     options->limits.fields = NUM2UINT(engine_fetch(hash, "max_headers"));
-    if (RTEST(engine_fetch(hash, "lenient"))) take_what_net_http_takes(&options->limits);
+    if (RTEST(engine_fetch(hash, "lenient"))) set_lenient_limits(&options->limits);
     options->max_body_bytes = NUM2ULL(engine_fetch(hash, "max_body_bytes"));
     options->max_streamed_bytes = NUM2ULL(engine_fetch(hash, "max_streamed_bytes"));
     options->max_decode_ratio = NUM2UINT(engine_fetch(hash, "max_decode_ratio"));
@@ -203,8 +203,9 @@ static void *obtain_nogvl(void *argument) {
 
 /* Makes a TLS context when it is first needed, without the GVL, because reading CA certificates
  * takes tens of milliseconds. Concurrent threads get the same context. */
-static void need_context(struct tls_context **kept, const tls_options *options, VALUE request) {
-    if (*kept != NULL) return;
+static void need_context(struct tls_context **context_slot, const tls_options *options,
+                         VALUE request) {
+    if (*context_slot != NULL) return;
     obtaining o = {.options = options};
     bool scarce;
     do {
@@ -213,11 +214,11 @@ static void need_context(struct tls_context **kept, const tls_options *options, 
     } while (scarce && pool_make_room());
     if (scarce) failure_set(&o.why, FAILURE_CONNECT, PHASE_TLS, errno, "%s", strerror(errno));
     if (o.context == NULL) errors_raise_failure(&o.why, request);
-    if (*kept != NULL) {
+    if (*context_slot != NULL) {
         tls_context_release(o.context);
         return;
     }
-    *kept = o.context;
+    *context_slot = o.context;
 }
 
 void config_need_context(config_object *c, VALUE request) {

@@ -6,14 +6,14 @@
 
 /* Engine::Origin: the destination of one client's requests to one origin. */
 
-/* Does not convert the object, because place_string must copy the same String later. */
-static size_t place_length(VALUE string) {
+/* Does not convert the object, because copy_string must copy the same String later. */
+static size_t string_size(VALUE string) {
     if (NIL_P(string)) return 0;
     Check_Type(string, T_STRING);
     return strlen(StringValueCStr(string)) + 1;
 }
 
-static const char *place_string(char **at, VALUE string) {
+static const char *copy_string(char **at, VALUE string) {
     if (NIL_P(string)) return NULL;
     char *start = *at;
     size_t length = strlen(StringValueCStr(string)) + 1;
@@ -82,10 +82,10 @@ static void add_egress(buffer *key, const egress *e) {
 static void make_key(origin_object *p) {
     route *r = &p->to;
     buffer *key = &p->key;
-    bool own_way = r->proxy == NULL || r->proxy->tunnel;
+    bool direct_or_tunnel = r->proxy == NULL || r->proxy->tunnel;
     add_socket(key, r, &p->config->options.sockets);
     if (r->proxy != NULL) add_proxy(key, r->proxy, &p->config->options);
-    if (own_way) {
+    if (direct_or_tunnel) {
         add_context(key, p->config->options.tls, r->tls_name);
         add_text(key, r->proxy != NULL ? r->host : NULL);
         add_bytes(key, &r->port, sizeof(r->port));
@@ -106,7 +106,7 @@ static const char *const proxy_texts[] = {"host", "tls_name", "label",
 static size_t proxy_length(VALUE facts) {
     size_t total = 0;
     for (size_t i = 0; !NIL_P(facts) && i < PROXY_TEXTS; i++)
-        total += place_length(engine_fetch(facts, proxy_texts[i]));
+        total += string_size(engine_fetch(facts, proxy_texts[i]));
     return total;
 }
 
@@ -117,10 +117,10 @@ static proxy_kind kind_of(VALUE symbol) {
     rb_raise(rb_eArgError, "an unknown kind of proxy: %+" PRIsVALUE, symbol);
 }
 
-static void place_proxy(origin_object *p, char **at, VALUE facts) {
+static void copy_proxy(origin_object *p, char **at, VALUE facts) {
     const char *texts[PROXY_TEXTS];
     for (size_t i = 0; i < PROXY_TEXTS; i++)
-        texts[i] = place_string(at, engine_fetch(facts, proxy_texts[i]));
+        texts[i] = copy_string(at, engine_fetch(facts, proxy_texts[i]));
     p->proxy = (proxy){
         .kind = kind_of(engine_fetch(facts, "kind")),
         .tunnel = RTEST(engine_fetch(facts, "tunnel")),
@@ -137,8 +137,8 @@ static void place_proxy(origin_object *p, char **at, VALUE facts) {
 
 /* A proxy that receives the requests themselves is used with HTTP/1.1 only. */
 static sharing sharing_of(const origin_object *p) {
-    bool own_way = p->to.proxy == NULL || p->to.proxy->tunnel;
-    if (!own_way || p->config->options.http == HTTP_ONE) return SHARING_NEVER;
+    bool direct_or_tunnel = p->to.proxy == NULL || p->to.proxy->tunnel;
+    if (!direct_or_tunnel || p->config->options.http == HTTP_ONE) return SHARING_NEVER;
     if (p->to.tls_name != NULL) return SHARING_OFFERED;
     return p->config->options.http == HTTP_TWO ? SHARING_ALWAYS : SHARING_NEVER;
 }
@@ -207,15 +207,15 @@ static void check_facts(VALUE facts, VALUE through) {
 static void fill_texts(origin_object *o, VALUE facts, VALUE through) {
     size_t total = proxy_length(through);
     for (size_t i = 0; i < ORIGIN_TEXTS; i++)
-        total += place_length(engine_fetch(facts, origin_texts[i]));
+        total += string_size(engine_fetch(facts, origin_texts[i]));
     char *at = o->strings = malloc(total + 1);
     if (at == NULL) rb_memerror();
     o->strings_size = total + 1;
     const char **const members[ORIGIN_TEXTS] = {&o->to.host,  &o->to.unix_path, &o->to.tls_name,
                                                 &o->to.label, &o->authority,    &o->prefix};
     for (size_t i = 0; i < ORIGIN_TEXTS; i++)
-        *members[i] = place_string(&at, engine_fetch(facts, origin_texts[i]));
-    if (!NIL_P(through)) place_proxy(o, &at, through);
+        *members[i] = copy_string(&at, engine_fetch(facts, origin_texts[i]));
+    if (!NIL_P(through)) copy_proxy(o, &at, through);
     o->authority_length = strlen(o->authority);
     o->prefix_length = strlen(o->prefix);
 }

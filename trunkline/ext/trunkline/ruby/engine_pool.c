@@ -62,7 +62,7 @@ static VALUE pool_takes_websocket(VALUE self, VALUE request) {
     origin_object *origin = origin_get(request_sendable(request)->origin);
     pool *p = pool_get(self);
     origin_need_key(origin, request);
-    return switched_shares() && pool_takes_connect(p, &origin->to) ? Qtrue : Qfalse;
+    return switched_shares() && pool_supports_connect(p, &origin->to) ? Qtrue : Qfalse;
 }
 
 void engine_pool_init(void) {

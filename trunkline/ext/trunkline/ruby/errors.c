@@ -39,12 +39,12 @@ static VALUE exception_for(const failure *f, VALUE facts) {
 }
 
 /* Adds a proxy's response that refused CONNECT. */
-static void tell_refusal(VALUE facts, const refusal *r) {
-    const http1_response *answer = &r->answer;
+static void add_refusal(VALUE facts, const refusal *r) {
+    const http1_response *head = &r->response;
     const buffer *body = &r->body;
-    rb_hash_aset(facts, engine_symbol("status"), INT2NUM(answer->status));
+    rb_hash_aset(facts, engine_symbol("status"), INT2NUM(head->status));
     rb_hash_aset(facts, engine_symbol("fields"),
-                 response_fields(answer->fields, answer->field_count, r->head));
+                 response_fields(head->fields, head->field_count, r->head));
     rb_hash_aset(facts, engine_symbol("body"),
                  rb_str_new((const char *)body->bytes + body->start, (long)buffer_length(body)));
 }
@@ -87,7 +87,7 @@ static VALUE exception_of(const report *t) {
                  response_attempts(t->attempts, t->attempt_count));
     rb_hash_aset(facts, engine_symbol("unprocessed"),
                  t->unprocessed && sent == SENT_NONE ? Qtrue : Qfalse);
-    if (t->refused != NULL) tell_refusal(facts, t->refused);
+    if (t->refused != NULL) add_refusal(facts, t->refused);
     return exception_for(t->why, facts);
 }
 
@@ -110,9 +110,9 @@ void errors_raise(const exchange *x, VALUE request) {
 }
 
 void errors_raise_broken(const response *r) {
-    static const broken_answer unknown = {
+    static const broken_response unknown = {
         .why = {.code = FAILURE_OUT_OF_MEMORY, .phase = PHASE_READ}, .allowed = -1};
-    const broken_answer *broken = r->broken != NULL ? r->broken : &unknown;
+    const broken_response *broken = r->broken != NULL ? r->broken : &unknown;
     const report t = {.why = &broken->why,
                       .request = r->request,
                       .label = origin_get(request_get(r->request)->origin)->to.label,

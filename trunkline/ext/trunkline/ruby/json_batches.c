@@ -164,11 +164,11 @@ static void note_value(json_batches *b, const json_value *value) {
     taken_value *taken = &b->taken[b->count];
     taken->bytes = value->bytes;
     taken->length = value->length;
-    taken->byte = value->place.byte;
-    taken->line = value->place.line;
+    taken->byte = value->location.byte;
+    taken->line = value->location.line;
     uint64_t *positions = b->positions + b->count * b->levels;
     for (size_t i = 0; i < b->levels; i++)
-        positions[i] = i < value->place.levels ? value->place.positions[i] : JSON_UNKNOWN;
+        positions[i] = i < value->location.levels ? value->location.positions[i] : JSON_UNKNOWN;
     b->count++;
 }
 
@@ -283,13 +283,13 @@ static VALUE kind_of(json_failure failure) {
  *
  * kind: :invalid, :too_deep or :too_large */
 static VALUE json_batches_failure(VALUE self) {
-    json_place place;
-    json_failure failure = json_scanner_failure(&json_batches_get(self)->scanner, &place);
+    json_location location;
+    json_failure failure = json_scanner_failure(&json_batches_get(self)->scanner, &location);
     if (failure == JSON_NO_FAILURE) return Qnil;
     if (failure == JSON_OUT_OF_MEMORY) rb_memerror();
     return rb_ary_new_from_args(5, kind_of(failure), rb_str_new_cstr(json_failure_words(failure)),
-                                ULL2NUM(place.byte), ULL2NUM(place.line),
-                                positions_array(place.positions, place.levels));
+                                ULL2NUM(location.byte), ULL2NUM(location.line),
+                                positions_array(location.positions, location.levels));
 }
 
 void json_batches_init(void) {

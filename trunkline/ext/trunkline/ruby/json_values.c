@@ -72,13 +72,13 @@ static void replace(json_values *v, size_t first, VALUE value) {
 /* Reports the bytes of a long string to the GC a second time, after malloc has counted them, so
  * that the GC runs after half as many bytes. Long strings are few objects with many bytes:
  * otherwise the GC would run late, and tens of megabytes of garbage would accumulate. */
-static void tell_collector(size_t count) {
+static void report_to_gc(size_t count) {
     if (count >= LONG_STRING) rb_gc_adjust_memory_usage((ssize_t)count);
 }
 
 static VALUE string_of(const json_values *v, const uint8_t *bytes, size_t count) {
     const char *text = (const char *)bytes;
-    tell_collector(count);
+    report_to_gc(count);
     if (v->freeze) return rb_enc_interned_str(text, (long)count, rb_utf8_encoding());
     return rb_utf8_str_new(text, (long)count);
 }
@@ -110,7 +110,7 @@ static bool read_string(reading *r) {
 
 /* ---- names of members ---- */
 
-static json_name *place_of_name(json_values *v, const uint8_t *bytes, size_t count) {
+static json_name *name_cache_slot(json_values *v, const uint8_t *bytes, size_t count) {
     uint64_t first = 0, last = 0;
     if (count >= 8) {
         memcpy(&first, bytes, 8);
@@ -137,15 +137,15 @@ static bool read_name(reading *r) {
     size_t count;
     json_values *v = r->values;
     if (!read_bytes(r, &bytes, &count)) return false;
-    json_name *kept = place_of_name(v, bytes, count), made;
-    bool same = kept->text != 0 && (size_t)RSTRING_LEN(kept->text) == count &&
-                memcmp(RSTRING_PTR(kept->text), bytes, count) == 0;
+    json_name *slot = name_cache_slot(v, bytes, count), made;
+    bool same = slot->text != 0 && (size_t)RSTRING_LEN(slot->text) == count &&
+                memcmp(RSTRING_PTR(slot->text), bytes, count) == 0;
     if (same) {
-        push(v, kept->name);
+        push(v, slot->name);
         return true;
     }
     if (!make_name(v, bytes, count, &made)) return false;
-    if (count <= NAME_BYTES) *kept = made;
+    if (count <= NAME_BYTES) *slot = made;
     push(v, made.name);
     return true;
 }

@@ -25,8 +25,8 @@ typedef struct entry {
 
 typedef struct {
     VALUE pool;
-    VALUE results; /* the Array passed to `run`; nil outside of `run` */
-    bool told;     /* this `run` has added to `results` */
+    VALUE results;    /* the Array passed to `run`; nil outside of `run` */
+    bool has_results; /* this `run` has added to `results` */
     waker *waker;
     exchange_loop *loop;
     entry **table; /* owned, with its entries */
@@ -86,7 +86,7 @@ static bool is_running(const multi *m) {
 }
 
 /* For methods that change the Multi: raises while another thread is in `run`. */
-static multi *multi_here(VALUE self) {
+static multi *multi_get_mutable(VALUE self) {
     multi *m = multi_get(self);
     if (is_running(m) && m->driver != rb_thread_current())
         rb_raise(rb_eThreadError, "the multi is run by another thread");
@@ -124,7 +124,7 @@ static bool table_has_room(multi *m) {
     return true;
 }
 
-/* Returns an entry for entry_list; NULL without memory. */
+/* Returns an entry for entry_activate; NULL without memory. */
 static entry *entry_take(multi *m) {
     entry *e = LIST_ITEM(list_shift(&m->free_entries), entry, node);
     if (e != NULL) return e;
@@ -137,7 +137,7 @@ static entry *entry_take(multi *m) {
     return e;
 }
 
-static void entry_list(multi *m, entry *e, VALUE object, VALUE tag) {
+static void entry_activate(multi *m, entry *e, VALUE object, VALUE tag) {
     e->response = object;
     e->r = response_get(object);
     e->r->busy = true; /* no other code may read or close it */
@@ -179,11 +179,11 @@ static void entry_cancel(multi *m, entry *e) {
 
 /* call-seq: add(request, deadline, tag) -> id */
 static VALUE multi_add(VALUE self, VALUE request, VALUE deadline, VALUE tag) {
-    multi *m = multi_here(self);
+    multi *m = multi_get_mutable(self);
     VALUE object = response_begin(m->pool, request, deadline, false, m->waker);
     entry *e = entry_take(m);
     if (e == NULL) rb_memerror();
-    entry_list(m, e, object, tag);
+    entry_activate(m, e, object, tag);
     exchange_loop_add(m->loop, &e->member, e->r->live, e);
     if (is_running(m)) waker_wake(m->waker); /* another fiber may be parked in run */
     return ULL2NUM(e->id);
@@ -198,26 +198,26 @@ typedef struct {
     nanoseconds until;
 } running;
 
-static void tell(multi *m, entry *e, VALUE result, VALUE status) {
+static void add_result(multi *m, entry *e, VALUE result, VALUE status) {
     const VALUE all[] = {e->tag, result, status};
     rb_ary_cat(m->results, all, 3);
-    m->told = true;
+    m->has_results = true;
 }
 
-static void give(multi *m, entry *e, VALUE result, VALUE status) {
-    if (!e->cancelled) tell(m, e, result, status);
+static void finish_entry(multi *m, entry *e, VALUE result, VALUE status) {
+    if (!e->cancelled) add_result(m, e, result, status);
     entry_remove(m, e);
 }
 
 /* Adds results of a streamed response: the Response after its head, and a piece of the body. A step
  * may bring both, even one that fails. */
-static void tell_news(multi *m, entry *e, response *r) {
+static void add_stream_results(multi *m, entry *e, response *r) {
     exchange *x = r->live;
     if (r->head == NULL && x->head != NULL) {
         response_take_head(r);
-        tell(m, e, e->response, Qnil);
+        add_result(m, e, e->response, Qnil);
     }
-    if (buffer_length(&x->body) > 0) tell(m, e, response_take_body(x, Qnil), Qnil);
+    if (buffer_length(&x->body) > 0) add_result(m, e, response_take_body(x, Qnil), Qnil);
 }
 
 static void serve_entry(const running *run) {
@@ -226,25 +226,25 @@ static void serve_entry(const running *run) {
     response *r = e->r;
     step_result step = e->member.step;
     bool streaming = r->live->request.streaming;
-    wait_note_late(r->live, step, m->waits.late);
-    if (streaming) tell_news(m, e, r);
+    wait_note_gvl_wait(r->live, step, m->waits.gvl_wait);
+    if (streaming) add_stream_results(m, e, r);
     if (step == STEP_FAILED) {
-        give(m, e, errors_build(r->live, r->request), Qnil);
-    } else if (response_serve(e->response, r, step) || (streaming && step != STEP_DONE)) {
+        finish_entry(m, e, errors_build(r->live, r->request), Qnil);
+    } else if (response_handle_step(e->response, r, step) || (streaming && step != STEP_DONE)) {
         exchange_loop_resume(m->loop, &e->member);
     } else {
         response_conclude(e->response, r);
-        give(m, e, streaming ? Qnil : e->response, streaming ? Qnil : INT2FIX(r->status));
+        finish_entry(m, e, streaming ? Qnil : e->response, streaming ? Qnil : INT2FIX(r->status));
     }
 }
 
 /* Makes an exception from the caller's code the call's result; raises it again if it is an
  * interrupt. */
-static VALUE give_error(VALUE argument, VALUE error) {
+static VALUE finish_with_error(VALUE argument, VALUE error) {
     running *run = (running *)argument;
     VALUE interrupts = rb_path2class("Trunkline::Interrupts");
     if (RTEST(rb_funcall(interrupts, rb_intern("ended_by?"), 1, error))) rb_exc_raise(error);
-    give(run->m, run->e, error, Qnil);
+    finish_entry(run->m, run->e, error, Qnil);
     return Qnil;
 }
 
@@ -268,10 +268,10 @@ static VALUE serve_ready(VALUE argument) {
 }
 
 /* Serves all ready entries, even if serving some of them raises a StandardError. */
-static VALUE serve_or_give_errors(VALUE argument) {
+static VALUE serve_all(VALUE argument) {
     running *run = (running *)argument;
     while (exchange_loop_has_ready(run->m->loop))
-        rb_rescue2(serve_ready, argument, give_error, argument, rb_eStandardError, (VALUE)0);
+        rb_rescue2(serve_ready, argument, finish_with_error, argument, rb_eStandardError, (VALUE)0);
     return Qnil;
 }
 
@@ -279,7 +279,7 @@ static VALUE serve_or_give_errors(VALUE argument) {
  * or an interrupt is raised again; the call stays listed, so that `close` returns its tag. */
 static void serve(running *run) {
     int state = 0;
-    rb_protect(serve_or_give_errors, (VALUE)run, &state);
+    rb_protect(serve_all, (VALUE)run, &state);
     if (end_serving(run)) {
         exchange_abort(run->e->r->live);
         exchange_loop_resume(run->m->loop, &run->e->member);
@@ -290,16 +290,17 @@ static void serve(running *run) {
 static VALUE run_until_results(VALUE argument) {
     running *run = (running *)argument;
     multi *m = run->m;
-    while (m->all.first != NULL && !m->told && !stop_asked(&m->stop.request)) {
+    while (m->all.first != NULL && !m->has_results && !stop_is_set(&m->stop.request)) {
         if (exchange_loop_has_ready(m->loop))
-            m->waits.late = 0;
+            m->waits.gvl_wait = 0;
         else
             wait_exchange_loop(m->loop, m->waker, run->until, &m->stop.request, &m->waits);
-        wait_let_others_run(&m->waits.turn); /* before serve, so as not to delay its results */
+        wait_yield_to_fibers(
+            &m->waits.last_yield); /* before serve, so as not to delay its results */
         serve(run);
         if (run->until != NEVER && clock_now() >= run->until) break;
     }
-    stop_take_back(&m->stop.request);
+    stop_clear(&m->stop.request);
     return Qnil;
 }
 
@@ -322,16 +323,16 @@ static VALUE multi_run(VALUE self, VALUE timeout, VALUE results) {
         .self = self, .m = m, .until = clock_after(clock_now(), engine_seconds(timeout))};
     m->driver = rb_thread_current();
     m->results = results;
-    m->told = false;
-    bool woken = stop_asked(&m->stop.request); /* wake was called before run */
+    m->has_results = false;
+    bool woken = stop_is_set(&m->stop.request); /* wake was called before run */
     wait_stop_begin(&m->stop);
-    m->stop.request.asked |= woken;
+    m->stop.request.is_set |= woken;
     return rb_ensure(run_until_results, (VALUE)&run, run_over, (VALUE)&run);
 }
 
 /* call-seq: cancel(id) -> true or false */
 static VALUE multi_cancel(VALUE self, VALUE id) {
-    multi *m = multi_here(self);
+    multi *m = multi_get_mutable(self);
     entry *e = entry_find(m, id);
     if (e == NULL) return Qfalse;
     entry_cancel(m, e);
@@ -345,7 +346,7 @@ static VALUE multi_size(VALUE self) {
 /* call-seq: wake; for any thread */
 static VALUE multi_wake(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
-    stop_ask(&m->stop.request);
+    stop_set(&m->stop.request);
     if (m->waker != NULL) waker_wake(m->waker);
     return Qnil;
 }
@@ -357,7 +358,7 @@ static VALUE multi_close(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
     VALUE tags = rb_ary_new();
     if (m->loop == NULL) return tags;
-    m = multi_here(self);
+    m = multi_get_mutable(self);
     LIST_EACH (entry, e, &m->all, node) {
         if (!e->cancelled) {
             rb_ary_push(tags, e->tag);

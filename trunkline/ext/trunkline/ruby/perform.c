@@ -24,13 +24,13 @@ static bool holds_data(const exchange *x) {
 static bool better_without_gvl(const exchange *x) {
     if (x->request.body_length > SMALL_REQUEST || buffer_length(&x->frame) > SMALL_REQUEST)
         return true;
-    return (x->head != NULL || !exchange_alone()) && !wait_keeps_gvl();
+    return (x->head != NULL || !exchange_is_only_one()) && !wait_keeps_gvl();
 }
 
 step_result response_run(VALUE self, response *r) {
     exchange *x = r->live;
     step_result step;
-    nanoseconds turn = x->began;
+    nanoseconds last_yield = x->began;
     bool goes_on;
     x->in_fiber = !NIL_P(rb_fiber_scheduler_current());
     do {
@@ -38,8 +38,8 @@ step_result response_run(VALUE self, response *r) {
         step = without_gvl ? STEP_WAIT : exchange_step(x, clock_now());
         if (step == STEP_WAIT) step = wait_drive(x, without_gvl);
         if (step == STEP_FAILED && !holds_data(x)) errors_raise(x, r->request);
-        goes_on = response_serve(self, r, step);
-        if (goes_on && x->in_fiber) wait_let_others_run(&turn);
+        goes_on = response_handle_step(self, r, step);
+        if (goes_on && x->in_fiber) wait_yield_to_fibers(&last_yield);
     } while (goes_on);
     if (step == STEP_HEAD) response_take_head(r);
     return step;
@@ -56,10 +56,10 @@ static VALUE run_to_result(VALUE self) {
  * language model's tokens, does not yield, because it would wait for the GVL twice for each. */
 #define BYTES_OF_A_TURN (16 * 1024)
 
-static void give_others_their_turn(response *r, size_t bytes) {
-    r->since_others += bytes;
-    if (r->since_others < BYTES_OF_A_TURN || rb_thread_alone()) return;
-    r->since_others = 0;
+static void yield_gvl(response *r, size_t bytes) {
+    r->bytes_since_yield += bytes;
+    if (r->bytes_since_yield < BYTES_OF_A_TURN || rb_thread_alone()) return;
+    r->bytes_since_yield = 0;
     rb_thread_schedule();
 }
 
@@ -67,7 +67,7 @@ static VALUE run_to_piece(VALUE self) {
     response *r = response_get(self);
     exchange *x = r->live;
     step_result step = response_run(self, r);
-    give_others_their_turn(r, buffer_length(&x->body));
+    yield_gvl(r, buffer_length(&x->body));
     VALUE piece = buffer_length(&x->body) > 0 ? response_take_body(x, r->into) : Qnil;
     if (step == STEP_DONE) response_conclude(self, r);
     return piece;
@@ -81,10 +81,10 @@ VALUE response_guarded(VALUE (*body)(VALUE), VALUE argument, response *r) {
     refuse_busy(r);
     int state = 0;
     r->busy = true;
-    if (r->live != NULL) exchange_rest(r->live, false);
+    if (r->live != NULL) exchange_set_held_by_caller(r->live, false);
     VALUE result = rb_protect(body, argument, &state);
     r->busy = false;
-    if (r->live != NULL) exchange_rest(r->live, true);
+    if (r->live != NULL) exchange_set_held_by_caller(r->live, true);
     if (state != 0) {
         response_end(r);
         if (r->body_is_buffer) {

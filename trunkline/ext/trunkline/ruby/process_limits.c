@@ -23,9 +23,9 @@ static VALUE process_stats(VALUE module) {
     VALUE hash = rb_hash_new();
 #define PUT(name, value) rb_hash_aset(hash, ID2SYM(rb_intern(name)), ULL2NUM(value))
     PUT("connections_in_use", capacity_used());
-    PUT("max_connections", capacity_most());
+    PUT("max_connections", capacity_limit());
     PUT("buffered_bytes", budget_used());
-    PUT("max_buffered_bytes", budget_most());
+    PUT("max_buffered_bytes", budget_limit());
 #undef PUT
     return hash;
 }

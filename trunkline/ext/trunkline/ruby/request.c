@@ -225,10 +225,10 @@ static VALUE request_plain_p(VALUE self) {
 /* ---- copies, and requests without a client ---- */
 
 static void copy_head(request_object *to, const request_object *from) {
-    char *place = (char *)(to + 1);
-    if (head_is_apart(from) && (place = malloc(from->head_length)) == NULL) rb_memerror();
-    memcpy(place, from->head, from->head_length);
-    to->head = place;
+    char *copy = (char *)(to + 1);
+    if (head_is_apart(from) && (copy = malloc(from->head_length)) == NULL) rb_memerror();
+    memcpy(copy, from->head, from->head_length);
+    to->head = copy;
     to->head_length = from->head_length;
     to->target = from->target;
     to->target_length = from->target_length;
@@ -238,7 +238,7 @@ static void copy_head(request_object *to, const request_object *from) {
     to->streaming = from->streaming;
     to->head_method = from->head_method;
     to->safe_method = from->safe_method;
-    to->says_close = from->says_close;
+    to->sends_close = from->sends_close;
     to->upgrades = from->upgrades;
     to->expects = from->expects;
 }

@@ -23,7 +23,7 @@ typedef struct {
     bool streaming;         /* the caller reads the response's body piece by piece */
     bool head_method;       /* HEAD: the response has no body */
     bool safe_method;       /* GET, HEAD, OPTIONS, TRACE (RFC 9110 9.2.1) */
-    bool says_close;        /* the fields have Connection: close */
+    bool sends_close;       /* the fields have Connection: close */
     bool upgrades;          /* the fields have Upgrade: websocket */
     bool expects;           /* the content is sent after 100 (Continue) */
     uint32_t head_length;

@@ -92,7 +92,7 @@ static VALUE builder_prepare(VALUE self, VALUE config, VALUE fields, VALUE unbou
 
 /* ---- the arguments of a request ---- */
 
-static VALUE ask(const building *g, ID method, VALUE argument) {
+static VALUE call_builder(const building *g, ID method, VALUE argument) {
     return rb_funcall(g->self, method, 1, argument);
 }
 
@@ -124,14 +124,14 @@ static building begin_building(VALUE self) {
                       .authorization = Qnil};
 }
 
-static void take_options(building *g, VALUE given) {
-    if (!NIL_P(given)) {
-        Check_Type(given, T_HASH);
-        rb_hash_foreach(given, building_take_option, (VALUE)g);
+static void take_options(building *g, VALUE options) {
+    if (!NIL_P(options)) {
+        Check_Type(options, T_HASH);
+        rb_hash_foreach(options, building_take_option, (VALUE)g);
     }
 }
 
-static bool given(VALUE option) {
+static bool was_given(VALUE option) {
     return option != Qundef && !NIL_P(option);
 }
 
@@ -148,11 +148,11 @@ static VALUE joined_params(const building *g) {
 /* `room`: memory for params of usual kinds, which must outlive the building. */
 static void take_params(building *g, request_params *room) {
     g->query = g->b->query;
-    if (!given(g->params)) return;
+    if (!was_given(g->params)) return;
     VALUE all = joined_params(g);
     g->usual_params = all != Qundef && params_take(room, all) ? room : NULL;
     if (g->usual_params == NULL) {
-        g->query = ask(g, id_encode_params, g->params);
+        g->query = call_builder(g, id_encode_params, g->params);
         StringValue(g->query);
     } else {
         g->query = Qnil;
@@ -160,15 +160,16 @@ static void take_params(building *g, request_params *room) {
 }
 
 static void take_content(building *g, VALUE options) {
-    int kinds = (g->json != Qundef) + given(g->body) + given(g->form) + given(g->multipart);
+    int kinds =
+        (g->json != Qundef) + was_given(g->body) + was_given(g->form) + was_given(g->multipart);
     g->has_content = kinds > 0;
     if (kinds == 1 && g->json != Qundef) {
         g->is_json = true;
-        g->content = rb_obj_freeze(ask(g, id_generate_json, g->json));
-    } else if (kinds == 1 && given(g->body) && RB_TYPE_P(g->body, T_STRING)) {
+        g->content = rb_obj_freeze(call_builder(g, id_generate_json, g->json));
+    } else if (kinds == 1 && was_given(g->body) && RB_TYPE_P(g->body, T_STRING)) {
         g->content = rb_str_new_frozen(g->body);
     } else if (kinds > 0) {
-        VALUE content = ask(g, id_content_of, options);
+        VALUE content = call_builder(g, id_content_of, options);
         g->content = rb_ary_entry(content, 0);
         g->content_type = rb_ary_entry(content, 1);
         g->is_multipart = RTEST(rb_ary_entry(content, 2));
@@ -200,7 +201,7 @@ static void take_method(building *g, VALUE method) {
 }
 
 static void take_authorization(building *g) {
-    if (given(g->bearer) || given(g->basic)) {
+    if (was_given(g->bearer) || was_given(g->basic)) {
         VALUE bearer = g->bearer == Qundef ? Qnil : g->bearer;
         VALUE basic = g->basic == Qundef ? Qnil : g->basic;
         g->authorization = rb_funcall(g->self, id_authorization, 2, bearer, basic);
@@ -264,7 +265,7 @@ static VALUE list_and_compose(building *g, request_object *r, VALUE self) {
         if (!list.unusual) return compose(g, r, self, &list);
     }
     VALUE none = rb_ary_new(),
-          checked = g->headers == Qundef ? none : ask(g, id_check_headers, g->headers);
+          checked = g->headers == Qundef ? none : call_builder(g, id_check_headers, g->headers);
     Check_Type(checked, T_ARRAY);
     VALUE room;
     list.at = ALLOCV_N(request_field, room, fields_needed(g, checked));
@@ -314,7 +315,7 @@ static VALUE builder_build(VALUE self, VALUE method, VALUE location, VALUE optio
     building g = begin_building(self);
     if (NIL_P(g.b->config)) rb_funcall(self, id_refuse_without_timeout, 0);
     take_options(&g, options);
-    building_place(&g, location);
+    building_set_destination(&g, location);
     bool upgrades = streaming == ID2SYM(id_upgrade);
     if (upgrades) take_tunnel(&g);
     take_params(&g, &params);
@@ -328,8 +329,8 @@ static VALUE builder_build(VALUE self, VALUE method, VALUE location, VALUE optio
     RB_OBJ_WRITE(request, &r->follow, follow_of(&g));
     RB_OBJ_WRITE(request, &r->early_hints,
                  g.early_hints == Qundef ? g.b->early_hints
-                                         : ask(&g, id_check_hints, g.early_hints));
-    if (given(g.progress)) RB_OBJ_WRITE(request, &r->progress, progress_of(&g));
+                                         : call_builder(&g, id_check_hints, g.early_hints));
+    if (was_given(g.progress)) RB_OBJ_WRITE(request, &r->progress, progress_of(&g));
     if (g.template != Qundef)
         RB_OBJ_WRITE(request, &r->template, check_option(&g, "template", g.template));
     r->content_length = length_of(g.content);
@@ -351,7 +352,7 @@ static VALUE builder_next_unusual(VALUE self, VALUE locations, VALUE from) {
         bool usual = RB_TYPE_P(location, T_STRING) && !NIL_P(g.b->config);
         g.origin = Qnil;
         g.origin_length = 0;
-        if (!usual || !building_place_usual(&g, location)) return LONG2NUM(at);
+        if (!usual || !building_set_usual_destination(&g, location)) return LONG2NUM(at);
         at++;
     }
     return Qnil;
@@ -367,7 +368,7 @@ static VALUE builder_rebuild(VALUE self, VALUE request, VALUE method, VALUE url,
     const request_object *from = request_get(request);
     Check_Type(pairs, T_ARRAY);
     if (NIL_P(from->origin)) rb_raise(rb_eArgError, "the request was not composed by a builder");
-    building_place_url(&g, url);
+    building_set_destination_url(&g, url);
     g.has_content = RTEST(with_content) && !NIL_P(from->content);
     g.content = g.has_content ? from->content : Qnil;
     take_method(&g, method);
@@ -398,7 +399,7 @@ static VALUE builder_raw(VALUE self, VALUE method, VALUE url, VALUE target, VALU
     Check_Type(method, T_STRING);
     Check_Type(target, T_STRING);
     Check_Type(fields, T_ARRAY);
-    building_place_url(&g, url);
+    building_set_destination_url(&g, url);
     g.target = target;
     g.method = rb_str_new_frozen(method);
     g.content = RB_TYPE_P(content, T_STRING) ? rb_str_new_frozen(content) : content;

@@ -109,7 +109,7 @@ static bool take_value(field_list *l, request_field *f, VALUE value) {
 }
 
 /* Returns whether the field affects the framing of a request; Ruby must check such fields. */
-static bool frames(int kind) {
+static bool affects_framing(int kind) {
     return kind == FIELD_HOST || kind == FIELD_CONTENT_LENGTH || kind == FIELD_CONNECTION ||
            kind == FIELD_EXPECT || kind == FIELD_RESERVED;
 }
@@ -117,7 +117,7 @@ static bool frames(int kind) {
 static int take_header(VALUE name, VALUE value, VALUE argument) {
     field_list *l = (field_list *)argument;
     request_field f = {.group = GROUP_CALL};
-    if (!take_name(&f, name) || frames(f.kind) || !take_value(l, &f, value)) {
+    if (!take_name(&f, name) || affects_framing(f.kind) || !take_value(l, &f, value)) {
         l->unusual = true;
         return ST_STOP;
     }

@@ -55,13 +55,13 @@ typedef struct {
 
 /* Sets origin, target, path, uri and userinfo from the location that a caller passed. Raises
  * InvalidRequest. */
-void building_place(building *g, VALUE location);
+void building_set_destination(building *g, VALUE location);
 
 /* Sets origin, target and uri from a URL. */
-void building_place_url(building *g, VALUE url);
+void building_set_destination_url(building *g, VALUE url);
 
-/* Like building_place, but returns false when the URL class must resolve the location. */
-bool building_place_usual(building *g, VALUE location);
+/* Like building_set_destination, but returns false when the URL class must resolve the location. */
+bool building_set_usual_destination(building *g, VALUE location);
 
 /* Fills in path, target and query of `c`, which borrows them. */
 void building_fill_target(composition *c, const building *g);

@@ -33,16 +33,16 @@ static void learn_prefix(const building *g, VALUE location) {
         origin_table_add(&g->b->origins, text, url_origin_length(text, length), g->origin);
 }
 
-void building_place_url(building *g, VALUE url) {
+void building_set_destination_url(building *g, VALUE url) {
     g->origin = origin_of(g, url);
     g->target = rb_funcall(url, id_target, 0);
     StringValue(g->target);
     g->uri = url;
 }
 
-static void place_unusual(building *g, VALUE location) {
+static void set_unusual_destination(building *g, VALUE location) {
     VALUE url = rb_funcall(g->self, id_resolve, 1, location);
-    building_place_url(g, url);
+    building_set_destination_url(g, url);
     VALUE userinfo = rb_funcall(url, id_userinfo, 0);
     if (NIL_P(userinfo)) {
         learn_prefix(g, location);
@@ -66,7 +66,7 @@ static size_t own_origin_length(const origin_object *own, const char *text, size
 }
 
 /* Checks for the client's own origin first: most absolute URLs have it, and it needs no look-up. */
-static void place_absolute(building *g, const char *text, size_t length) {
+static void set_absolute_destination(building *g, const char *text, size_t length) {
     const builder *b = g->b;
     if (!NIL_P(b->base)) {
         VALUE own = base_origin(g);
@@ -86,7 +86,7 @@ static bool is_ascii_compatible(VALUE string) {
 }
 
 /* Returns false when the URL class must resolve the location. */
-bool building_place_usual(building *g, VALUE location) {
+bool building_set_usual_destination(building *g, VALUE location) {
     const builder *b = g->b;
     bool relative = !NIL_P(b->base_target);
     if (NIL_P(location) || (RB_TYPE_P(location, T_STRING) && RSTRING_LEN(location) == 0)) {
@@ -98,7 +98,7 @@ bool building_place_usual(building *g, VALUE location) {
     const char *text = RSTRING_PTR(location);
     size_t length = (size_t)RSTRING_LEN(location);
     if (url_is_absolute(text, length)) {
-        place_absolute(g, text, length);
+        set_absolute_destination(g, text, length);
     } else if (relative && url_reference_usual(text, length)) {
         g->path = text[0] == '/' ? Qnil : text[0] == '?' ? b->base_path : b->base_folder;
         g->origin = base_origin(g);
@@ -107,10 +107,10 @@ bool building_place_usual(building *g, VALUE location) {
     return !NIL_P(g->origin);
 }
 
-void building_place(building *g, VALUE location) {
-    if (!building_place_usual(g, location)) {
+void building_set_destination(building *g, VALUE location) {
+    if (!building_set_usual_destination(g, location)) {
         g->origin_length = 0;
-        place_unusual(g, location);
+        set_unusual_destination(g, location);
     }
 }
 

@@ -167,12 +167,12 @@ static bool method_is(const composition *c, const char *name) {
 
 /* Returns whether the request has Content-Length or Transfer-Encoding: with content, and for these
  * methods even without (RFC 9110 8.6). */
-static bool tells_length(const composition *c) {
+static bool sends_length(const composition *c) {
     return c->has_content || method_is(c, "POST") || method_is(c, "PUT") || method_is(c, "PATCH");
 }
 
 static char *put_framing(char *at, const request_object *r, const composition *c) {
-    if (!tells_length(c)) return at;
+    if (!sends_length(c)) return at;
     if (r->content_length < 0)
         at = PUT(at, "Transfer-Encoding: chunked\r\n");
     else
@@ -180,7 +180,7 @@ static char *put_framing(char *at, const request_object *r, const composition *c
     return r->expects ? PUT(at, "Expect: 100-continue\r\n") : at;
 }
 
-static bool says_close(const request_field *f) {
+static bool sends_close(const request_field *f) {
     const http1_header header = {f->name, f->name_length, f->value, f->value_length};
     return http1_says_close(&header);
 }
@@ -194,7 +194,7 @@ static char *put_fields(char *at, request_object *r, const composition *c, const
     for (uint32_t i = 0; i < c->field_count; i++) {
         const request_field *f = &c->fields[i];
         if (!in_line(c, f)) continue;
-        r->says_close |= f->kind == FIELD_CONNECTION && says_close(f);
+        r->sends_close |= f->kind == FIELD_CONNECTION && sends_close(f);
         at = put_field(at, f);
     }
     if (c->upgrades) at = PUT(at, "Connection: Upgrade\r\nUpgrade: websocket\r\n");

@@ -82,22 +82,22 @@ response *response_get(VALUE object) {
 
 /* ---- head and trailers ---- */
 
-bool response_keep_head(response *r, const http1_response *answer, const uint8_t *bytes) {
-    size_t fields_size = answer->field_count * sizeof(http1_field);
-    size_t size = fields_size + answer->head_length;
-    uint8_t *place = size <= RESPONSE_BYTES - sizeof(*r) ? (uint8_t *)(r + 1) : malloc(size);
-    if (place == NULL) return false;
-    r->head_block = place == (uint8_t *)(r + 1) ? NULL : place;
-    if (fields_size > 0) memcpy(place, answer->fields, fields_size);
-    memcpy(place + fields_size, bytes, answer->head_length);
-    r->fields = (const http1_field *)(void *)place;
-    r->field_count = answer->field_count;
-    r->head = place + fields_size;
-    r->status = answer->status;
-    r->minor_version = answer->minor_version;
-    r->reason = answer->reason;
-    r->reason_length = answer->reason_length;
-    r->framing = answer->framing;
+bool response_keep_head(response *r, const http1_response *parser, const uint8_t *bytes) {
+    size_t fields_size = parser->field_count * sizeof(http1_field);
+    size_t size = fields_size + parser->head_length;
+    uint8_t *block = size <= RESPONSE_BYTES - sizeof(*r) ? (uint8_t *)(r + 1) : malloc(size);
+    if (block == NULL) return false;
+    r->head_block = block == (uint8_t *)(r + 1) ? NULL : block;
+    if (fields_size > 0) memcpy(block, parser->fields, fields_size);
+    memcpy(block + fields_size, bytes, parser->head_length);
+    r->fields = (const http1_field *)(void *)block;
+    r->field_count = parser->field_count;
+    r->head = block + fields_size;
+    r->status = parser->status;
+    r->minor_version = parser->minor_version;
+    r->reason = parser->reason;
+    r->reason_length = parser->reason_length;
+    r->framing = parser->framing;
     return true;
 }
 
@@ -323,26 +323,26 @@ static VALUE response_whole_characters(VALUE self, VALUE chunk) {
     long length = RSTRING_LEN(chunk);
     if (encoding != NULL && !rb_enc_dummy_p(encoding)) {
         rb_enc_associate_index(chunk, index);
-        length = charset_whole(RSTRING_PTR(chunk), length, encoding);
+        length = charset_complete_length(RSTRING_PTR(chunk), length, encoding);
     }
     return LONG2NUM(length);
 }
 
-/* call-seq: _asked_at(place) -> nil */
-static VALUE response_asked_at(VALUE self, VALUE place) {
+/* call-seq: _asked_at(caller_line) -> nil */
+static VALUE response_asked_at(VALUE self, VALUE caller_line) {
     response *r = response_get(self);
-    size_t size = strlen(StringValueCStr(place)) + 1;
+    size_t size = strlen(StringValueCStr(caller_line)) + 1;
     if (r->note == NULL && (r->note = malloc(sizeof(*r->note) + size)) != NULL)
-        memcpy(r->note->place, RSTRING_PTR(place), size);
+        memcpy(r->note->caller_line, RSTRING_PTR(caller_line), size);
     return Qnil;
 }
 
-static VALUE warn_of(VALUE place) {
+static VALUE warn_of(VALUE caller_line) {
     VALUE text =
         rb_sprintf("%" PRIsVALUE ": an answer with stream: true was dropped before its end, "
                    "and held its connection until it was collected: read all of it, or "
                    "close it",
-                   place);
+                   caller_line);
     return rb_funcall(rb_mKernel, rb_intern("warn"), 1, text);
 }
 
@@ -357,9 +357,9 @@ void response_warn_of_dropped(void) {
     while (dropped != NULL) {
         drop_note *note = dropped;
         dropped = note->next;
-        VALUE place = rb_str_new_cstr(note->place);
+        VALUE caller_line = rb_str_new_cstr(note->caller_line);
         free(note);
-        rb_rescue2(warn_of, place, warning_failed, Qnil, rb_eStandardError, (VALUE)0);
+        rb_rescue2(warn_of, caller_line, warning_failed, Qnil, rb_eStandardError, (VALUE)0);
     }
 }
 
@@ -378,7 +378,7 @@ static VALUE response_request(VALUE self) {
 /* ---- facts ---- */
 
 /* Facts are in the exchange until that is over, and in the response after that. */
-#define FACT(r, name) ((r)->live ? (r)->live->name : (r)->name)
+#define METADATA(r, name) ((r)->live ? (r)->live->name : (r)->name)
 
 VALUE response_attempts(const attempt *attempts, uint32_t count) {
     static const char *const reasons[] = {"first", "moved", "replayed"};
@@ -407,7 +407,7 @@ static VALUE response_timings(VALUE self) {
 /* call-seq: _began -> monotonic seconds, or nil for a response without a connection */
 static VALUE response_began(VALUE self) {
     const response *r = response_get(self);
-    nanoseconds began = FACT(r, timings).began;
+    nanoseconds began = METADATA(r, timings).began;
     return began > 0 ? DBL2NUM((double)began / 1e9) : Qnil;
 }
 
@@ -417,29 +417,29 @@ static VALUE text_or_nil(const char *text) {
 
 static VALUE response_connection(VALUE self) {
     const response *r = response_get(self);
-    uint32_t count = FACT(r, attempt_count);
-    const attempt *attempts = FACT(r, attempts);
+    uint32_t count = METADATA(r, attempt_count);
+    const attempt *attempts = METADATA(r, attempts);
     VALUE hash = rb_hash_new();
 #define PUT(key, value) rb_hash_aset(hash, ID2SYM(rb_intern(key)), value)
-    PUT("id", ULL2NUM(FACT(r, connection_id)));
-    PUT("reused", FACT(r, reused) ? Qtrue : Qfalse);
-    PUT("age", engine_seconds_or_nil(FACT(r, connection_age)));
+    PUT("id", ULL2NUM(METADATA(r, connection_id)));
+    PUT("reused", METADATA(r, reused) ? Qtrue : Qfalse);
+    PUT("age", engine_seconds_or_nil(METADATA(r, connection_age)));
     PUT("address", count > 0 ? text_or_nil(attempts[count - 1].address) : Qnil);
-    PUT("tls_version", text_or_nil(FACT(r, tls_version)));
-    PUT("cipher", text_or_nil(FACT(r, tls_cipher)));
+    PUT("tls_version", text_or_nil(METADATA(r, tls_version)));
+    PUT("cipher", text_or_nil(METADATA(r, tls_cipher)));
 #undef PUT
     return hash;
 }
 
 static VALUE response_all_attempts(VALUE self) {
     const response *r = response_get(self);
-    return response_attempts(FACT(r, attempts), FACT(r, attempt_count));
+    return response_attempts(METADATA(r, attempts), METADATA(r, attempt_count));
 }
 
 /* call-seq: _body_begun? -> whether the server may have received a part of the request's body */
 static VALUE response_body_begun_p(VALUE self) {
     const response *r = response_get(self);
-    return FACT(r, body_begun) ? Qtrue : Qfalse;
+    return METADATA(r, body_begun) ? Qtrue : Qfalse;
 }
 
 void response_init(void) {

@@ -47,10 +47,10 @@ VALUE response_begin(VALUE pool_object, VALUE request_value, VALUE deadline, boo
         .head_length = request->head_length,
         .head_method = request->head_method,
         .safe_method = request->safe_method,
-        .says_close = request->says_close,
+        .sends_close = request->sends_close,
         .streaming = request->streaming,
-        .tells_hints = !NIL_P(request->early_hints),
-        .tells_progress = !NIL_P(request->progress),
+        .reports_hints = !NIL_P(request->early_hints),
+        .reports_progress = !NIL_P(request->progress),
         .only_connects = only_connects,
         .upgrades = request->upgrades,
     };
@@ -85,14 +85,14 @@ static void feed(response *r) {
     RB_GC_GUARD(piece);
 }
 
-static void tell_hints(response *r) {
+static void call_early_hints(response *r) {
     hint *last = r->live->hints;
     while (last->next != NULL) last = last->next;
     VALUE fields = response_fields(last->fields, last->field_count, last->bytes);
     rb_funcall(request_get(r->request)->early_hints, id_call, 1, fields);
 }
 
-static void tell_progress(response *r) {
+static void call_progress(response *r) {
     const request_object *request = request_get(r->request);
     int64_t total = request->content_length;
     bool over;
@@ -102,7 +102,7 @@ static void tell_progress(response *r) {
 }
 
 static void open_body_buffer(VALUE self, response *r) {
-    int64_t length = r->live->answer.content_length;
+    int64_t length = r->live->response.content_length;
     long room = (long)(length < BODY_BUFFER_MOST ? length : BODY_BUFFER_MOST);
     RB_OBJ_WRITE(self, &r->body, rb_str_buf_new(room));
     r->body_is_buffer = true;
@@ -112,7 +112,7 @@ static void open_body_buffer(VALUE self, response *r) {
 static void widen_body_buffer(response *r) {
     exchange *x = r->live;
     long filled = (long)x->delivered;
-    long left = (long)(x->answer.content_length - x->delivered);
+    long left = (long)(x->response.content_length - x->delivered);
     long more = left < filled ? left : filled;
     rb_str_set_len(r->body, filled);
     rb_str_modify_expand(r->body, more);
@@ -143,11 +143,11 @@ static void collect(const exchange *x) {
     }
 }
 
-bool response_serve(VALUE self, response *r, step_result step) {
-    if (r->live->progress_due) tell_progress(r);
+bool response_handle_step(VALUE self, response *r, step_result step) {
+    if (r->live->progress_due) call_progress(r);
     switch (step) {
     case STEP_BODY_WANTED: feed(r); return true;
-    case STEP_HINTS: tell_hints(r); return true;
+    case STEP_HINTS: call_early_hints(r); return true;
     case STEP_BODY_BUFFER_FULL: widen_body_buffer(r); return true;
     case STEP_COLLECT: collect(r->live); return true;
     case STEP_HEAD:
@@ -163,10 +163,10 @@ bool response_serve(VALUE self, response *r, step_result step) {
 void response_take_head(response *r) {
     exchange *x = r->live;
     r->http2 = x->http2;
-    if (!response_keep_head(r, &x->answer, x->head)) rb_memerror();
+    if (!response_keep_head(r, &x->response, x->head)) rb_memerror();
 }
 
-static void keep_facts(response *r) {
+static void copy_metadata(response *r) {
     exchange *x = r->live;
     r->timings = x->timings;
     r->connection_id = x->connection_id;
@@ -181,13 +181,13 @@ static void keep_facts(response *r) {
 
 static void keep_rest(response *r) {
     exchange *x = r->live;
-    if (x->answer.trailer_count > 0) {
-        r->trailers = x->answer.trailers;
-        r->trailer_count = x->answer.trailer_count;
-        r->trailer_bytes = x->answer.trailer_bytes.bytes;
-        x->answer.trailers = NULL;
-        x->answer.trailer_count = x->answer.trailer_capacity = 0;
-        memset(&x->answer.trailer_bytes, 0, sizeof(x->answer.trailer_bytes));
+    if (x->response.trailer_count > 0) {
+        r->trailers = x->response.trailers;
+        r->trailer_count = x->response.trailer_count;
+        r->trailer_bytes = x->response.trailer_bytes.bytes;
+        x->response.trailers = NULL;
+        x->response.trailer_count = x->response.trailer_capacity = 0;
+        memset(&x->response.trailer_bytes, 0, sizeof(x->response.trailer_bytes));
     }
     r->early_hints = x->hints;
     x->hints = NULL;
@@ -199,14 +199,14 @@ static void keep_failure(response *r) {
     const exchange *x = r->live;
     r->broken = malloc(sizeof(*r->broken));
     if (r->broken != NULL)
-        *r->broken = (broken_answer){x->why, x->allowed, x->http2 && x->unprocessed};
+        *r->broken = (broken_response){x->why, x->allowed, x->http2 && x->unprocessed};
 }
 
 void response_end(response *r) {
     exchange *x = r->live;
     if (x == NULL) return;
     exchange_abort(x);
-    keep_facts(r);
+    copy_metadata(r);
     if (r->head != NULL && !r->complete) keep_failure(r);
     r->live = NULL;
     exchange_free(x);

@@ -2,27 +2,27 @@
 
 /* Responses without a connection, for stubs in tests. The HTTP/1 parser parses their heads. */
 
-static void take_head(response *r, VALUE given) {
-    http1_response answer = {0};
-    VALUE head = rb_str_new(RSTRING_PTR(given),
-                            RSTRING_LEN(given)); /* a copy, as the parser may write to it */
+static void take_head(response *r, VALUE raw_head) {
+    http1_response parser = {0};
+    VALUE head = rb_str_new(RSTRING_PTR(raw_head),
+                            RSTRING_LEN(raw_head)); /* a copy, as the parser may write to it */
     uint8_t *bytes = (uint8_t *)RSTRING_PTR(head);
-    http1_begin(&answer, &http1_default_limits, true);
-    http1_result result = http1_head(&answer, bytes, (size_t)RSTRING_LEN(head));
-    bool kept = result == HTTP1_DONE && response_keep_head(r, &answer, bytes);
+    http1_begin(&parser, &http1_default_limits, true);
+    http1_result result = http1_head(&parser, bytes, (size_t)RSTRING_LEN(head));
+    bool ok = result == HTTP1_DONE && response_keep_head(r, &parser, bytes);
     failure_code code = result == HTTP1_DONE     ? FAILURE_OUT_OF_MEMORY
-                        : result == HTTP1_FAILED ? answer.failure
+                        : result == HTTP1_FAILED ? parser.failure
                                                  : FAILURE_TRUNCATED_HEAD;
-    http1_free(&answer);
+    http1_free(&parser);
     RB_GC_GUARD(head);
-    if (kept) return;
+    if (ok) return;
 
     failure why = {.code = code, .phase = PHASE_READ};
     errors_raise_failure(&why, r->request);
 }
 
 /* Sets the facts of one attempt that took no time: nothing was resolved, connected or sent. */
-static void take_facts(response *r) {
+static void set_metadata(response *r) {
     r->timings = (exchange_timings){-1, -1, -1, -1, -1, -1, 0, 0, 0};
     r->connection_age = -1;
     r->attempts[0] = (attempt){.reason = ATTEMPT_FIRST, .sent = SENT_ALL};
@@ -50,11 +50,11 @@ static VALUE stubbed(VALUE module, VALUE request, VALUE head, VALUE body) {
     RB_OBJ_WRITE(self, &r->request, request);
     RB_OBJ_WRITE(self, &r->body, bytes_of(body));
     take_head(r, head);
-    take_facts(r);
+    set_metadata(r);
     response_set_encoding(r, r->body);
     return self;
 }
 
-void stubbed_init(void) {
+void stub_response_init(void) {
     rb_define_singleton_method(mEngine, "response", stubbed, 3);
 }

@@ -15,7 +15,7 @@ typedef struct {
 static ID id_switched;
 static VALUE cSwitched, sym_readable, sym_writable;
 
-static void let_go(switched_object *s) {
+static void free_switched(switched_object *s) {
     switched *bytes = s->bytes;
     s->bytes = NULL;
     switched_free(bytes);
@@ -26,7 +26,7 @@ static void object_mark(void *data) {
 }
 
 static void object_free(void *data) {
-    let_go(data);
+    free_switched(data);
     free(data);
 }
 
@@ -104,7 +104,7 @@ static VALUE switched_flush_get(VALUE self) {
 
 /* call-seq: rest; to be called when a reader stops waiting for what #read returned */
 static VALUE switched_rest_get(VALUE self) {
-    switched_rest(get(self)->bytes);
+    switched_end_wait(get(self)->bytes);
     return Qnil;
 }
 
@@ -122,7 +122,7 @@ static VALUE switched_shutdown_get(VALUE self) {
 
 /* call-seq: close; no thread may be waiting for the descriptor */
 static VALUE switched_close_get(VALUE self) {
-    let_go(rb_check_typeddata(self, &switched_type));
+    free_switched(rb_check_typeddata(self, &switched_type));
     return Qnil;
 }
 

@@ -43,7 +43,7 @@ void Init_trunkline(void) {
     multi_init();
     json_batches_init();
     process_limits_init();
-    stubbed_init();
+    stub_response_init();
     event_stream_init();
     wait_init();
 }

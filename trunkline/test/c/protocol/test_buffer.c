@@ -44,7 +44,7 @@ static void test_room(void) {
     buffer_free(&b);
 }
 
-/* The sizes at which a sum or a doubling would wrap around. */
+/* Sizes with which a sum or a doubling would overflow. */
 static void test_absurd_sizes(void) {
     buffer b = {0};
     buffer_append(&b, "abc", 3);

@@ -3,7 +3,7 @@
 
 #define LIMIT 64
 
-/* What comes out is "type|data|id|retry\n" for each event. */
+/* `events` contains "type|data|id|retry\n" for each event. */
 #define ROW(title, bytes, events) \
     { title, bytes, events, sizeof(bytes) - 1, sizeof(events) - 1 }
 

@@ -7,12 +7,11 @@
 #include "protocol/json/json_scanner.h"
 
 /*
- * Every allocation that protocol/ makes is made to fail once: the n-th, for each n until a whole
- * run needs fewer. It has to be told as what it is, and nothing may be lost (under the address
- * sanitizer).
+ * Every allocation that protocol/ makes fails once: the n-th, for each n until a whole run makes
+ * fewer. Each failure must be reported as such, without a leak (the address sanitizer checks that).
  */
 
-/* Each returns FAILURE_NONE or what went wrong. */
+/* A scenario returns FAILURE_NONE or the failure. */
 typedef failure_code scenario(const buffer *bytes);
 
 static failure_code read_answer(const buffer *bytes) {
@@ -95,7 +94,7 @@ static failure_code read_event_stream(const buffer *bytes) {
 static failure_code read_json(const buffer *bytes) {
     json_scanner s;
     json_value value;
-    json_place place;
+    json_location location;
     json_options options = {.form = JSON_DOCUMENT, .value_bytes = SIZE_MAX};
     bool enough = json_path_add(&options.path, "items", 5) && json_path_add_any(&options.path);
     enough = json_scanner_init(&s, &options) && enough;
@@ -106,7 +105,7 @@ static failure_code read_json(const buffer *bytes) {
         do result = enough ? json_scanner_next(&s, &value) : JSON_FAILED;
         while (result == JSON_VALUE);
     }
-    bool failed_here = enough && json_scanner_failure(&s, &place) == JSON_OUT_OF_MEMORY;
+    bool failed_here = enough && json_scanner_failure(&s, &location) == JSON_OUT_OF_MEMORY;
     bool complete = enough && result == JSON_MORE;
     json_scanner_free(&s);
     if (complete) return FAILURE_NONE;
@@ -114,14 +113,14 @@ static failure_code read_json(const buffer *bytes) {
 }
 
 static void take_all(http2 *h) {
-    for (http2_stream *s; (s = http2_next_touched(h)) != NULL;) {
+    for (http2_stream *s; (s = http2_next_changed(h)) != NULL;) {
         size_t length = buffer_length(&s->data);
         buffer_consume(&s->data, length);
-        http2_took(h, s, length);
+        http2_consumed(h, s, length);
     }
 }
 
-/* Streams with a body, of which one is let go and one fails. */
+/* Streams with a body, of which one is released and one fails. */
 static failure_code call_over_http2(http2_play *p, const buffer *bytes) {
     const http2_plan plan = {.streams = 3, .body = true};
     static const uint8_t body[40000];
@@ -139,10 +138,10 @@ static failure_code call_over_http2(http2_play *p, const buffer *bytes) {
         take_all(p->session);
         play_output(p);
     }
-    http2_goodbye(p->session);
+    http2_submit_goaway(p->session);
     play_output(p);
-    bool told = p->failure == FAILURE_OUT_OF_MEMORY || p->streams[0]->ended;
-    CHECK(told, "an answer was lost: %s", failure_name(p->failure));
+    bool reported = p->failure == FAILURE_OUT_OF_MEMORY || p->streams[0]->ended;
+    CHECK(reported, "an answer was lost: %s", failure_name(p->failure));
     return p->failure;
 }
 

@@ -8,7 +8,7 @@
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
 
-/* Certificates of all kinds, made anew for each run, in a folder that goes with it. */
+/* Certificates of all kinds, created anew for each run, in a folder that is removed with it. */
 
 #define DAY 86400L
 
@@ -55,7 +55,7 @@ static inline X509_NAME *make_name(const char *common_name) {
     return name;
 }
 
-/* `issuer` NULL: it signs itself. */
+/* With `issuer` NULL the certificate is self-signed. */
 static inline identity make_identity(const certificate_request *wanted, const identity *issuer) {
     static long serial = 1;
     identity made = {X509_new(), make_key()};
@@ -92,7 +92,7 @@ static inline void free_identity(identity *i) {
     EVP_PKEY_free(i->key);
 }
 
-/* The certificate, and its key behind it if asked for, as a PEM file in the folder. */
+/* Writes the certificate, and its key behind it if requested, as a PEM file in the folder. */
 static inline void write_pem(const char *name, const identity *i, bool certificate, bool key) {
     char path[256];
     FILE *out = fopen(in_folder(name, path, sizeof(path)), "w");

@@ -10,17 +10,17 @@
  *
  *     RUN(test_order());                     a test, which must check something
  *     check_case("%s", rows[i].title);       the next row of a table, inside a test
- *     CHECK(length == 5, "%d bytes", length) a condition of the case, and what to print without it
+ *     CHECK(length == 5, "%d bytes", length) a condition, and the text to print if it fails
  */
 
 static struct {
     int cases_passed, cases_failed;
     int done, failed;               /* checks of the whole program */
-    int done_before, failed_before; /* the case that runs, the same */
+    int done_before, failed_before; /* the same numbers when the current case began */
     char title[160];
 } checks;
 
-/* Counts the case that ran, if it checked anything. */
+/* Counts the current case as ended, if it checked anything. */
 static inline void check_case_ended(void) {
     if (checks.failed > checks.failed_before)
         checks.cases_failed++;
@@ -30,7 +30,7 @@ static inline void check_case_ended(void) {
     checks.failed_before = checks.failed;
 }
 
-/* Begins a case with this title; the one before it has ended. */
+/* Begins a case with this title, and ends the one before. */
 __attribute__((format(printf, 1, 2))) static inline void check_case(const char *format, ...) {
     check_case_ended();
     va_list arguments;

@@ -18,8 +18,9 @@ static inline void write_event(buffer *out, const event_stream *s, const server_
     if (!written) abort();
 }
 
-/* Feeds `bytes` in pieces, of which the first has `first` bytes; each is in memory of exactly its
- * size and freed before the next, for the sanitizers. Appends the events to `out`. */
+/* Feeds `bytes` in pieces, of which the first has `first` bytes. Each piece is in memory of exactly
+ * its size and freed before the next, so that the sanitizers find reads beyond it. Appends the
+ * events to `out`. */
 static inline event_stream_result read_events(buffer *out, event_stream *s, const void *bytes,
                                               size_t length, size_t first, size_t piece) {
     const uint8_t *from = bytes;

@@ -6,18 +6,16 @@
 
 #include <pthread.h>
 
-/*
- * One thread plays both sides of a call: it steps the exchange, and takes the server's part on a
- * socket in between. So each state lasts as long as the test wants, and time is what the test says.
- */
+/* One thread runs both sides of a call: it steps the exchange, and between the steps acts as the
+ * server on a socket. So each state lasts as long as a test needs, and the test sets the time. */
 
 static pool *connections;
 static call_options options;
 static route to;
-static waker *bell;
+static waker *call_waker;
 static int listener;
 
-/* Each test begins with a pool and options of its own, and a server on a free port. */
+/* Starts each test with a new pool, new options, and a server on a free port. */
 static inline void begin_test(void) {
     options = (call_options){.total = NEVER,
                              .limits = http1_default_limits,
@@ -27,7 +25,7 @@ static inline void begin_test(void) {
     to = (route){.host = "127.0.0.1", .label = "test", .key = "key", .key_length = 3};
     listener = listen_on_loopback(8, &to.port);
     connections = pool_new(8);
-    bell = waker_take();
+    call_waker = waker_take();
 }
 
 static inline pool_stats counts(void) {
@@ -40,7 +38,7 @@ static inline void end_test(void) {
     CHECK(counts().in_use == 0, "%d connections are still in use", (int)counts().in_use);
     pool_close(connections);
     pool_release(connections);
-    waker_drop(bell);
+    waker_drop(call_waker);
     close(listener);
 }
 
@@ -68,36 +66,36 @@ static inline exchange_request post_request(const char *body, int64_t length) {
 
 static inline exchange *begin(exchange_request request) {
     exchange *x = exchange_new();
-    exchange_begin(x, &request, connections, bell, NEVER);
+    exchange_begin(x, &request, connections, call_waker, NEVER);
     return x;
 }
 
-/* Waits until the exchange can go on, a little; false: it cannot. */
-static inline bool can_go_on(exchange *x, int milliseconds) {
+/* Waits at most `milliseconds` until the exchange can continue; returns false if it cannot. */
+static inline bool wait_until_ready(exchange *x, int milliseconds) {
     struct pollfd entries[DIAL_MAX_ATTEMPTS + 1];
     nanoseconds due;
     int count = exchange_wait(x, entries, DIAL_MAX_ATTEMPTS, &due);
-    entries[count] = (struct pollfd){.fd = waker_descriptor(bell), .events = POLLIN};
+    entries[count] = (struct pollfd){.fd = waker_descriptor(call_waker), .events = POLLIN};
     if (due <= clock_now()) return true;
     int ready = poll(entries, (nfds_t)count + 1, milliseconds);
-    if (ready > 0 && entries[count].revents != 0) waker_clear(bell);
+    if (ready > 0 && entries[count].revents != 0) waker_clear(call_waker);
     return ready > 0;
 }
 
-/* Steps it until something but STEP_WAIT happens, or nothing can happen any more. */
+/* Steps the exchange until the result is not STEP_WAIT, or nothing can happen any more. */
 static inline step_result step(exchange *x) {
     step_result result;
     do {
         result = exchange_step(x, clock_now());
-    } while (result == STEP_WAIT && can_go_on(x, 50));
+    } while (result == STEP_WAIT && wait_until_ready(x, 50));
     return result;
 }
 
-/* Steps it to a state and a phase that it will reach soon. */
+/* Steps the exchange until it reaches this state and phase, which must happen soon. */
 static inline void reach(exchange *x, exchange_state state, call_phase phase) {
     nanoseconds until = clock_now() + SOON_MILLISECONDS * MILLISECOND;
     while ((x->state != state || x->phase != phase) && clock_now() < until)
-        if (exchange_step(x, clock_now()) == STEP_WAIT) can_go_on(x, 10);
+        if (exchange_step(x, clock_now()) == STEP_WAIT) wait_until_ready(x, 10);
     CHECK(x->state == state && x->phase == phase, "state %d, phase %s", x->state,
           phase_word(x->phase));
 }
@@ -112,12 +110,12 @@ static inline int accept_one(void) {
     return accept(listener, NULL, NULL);
 }
 
-static inline void say_to(int descriptor, const char *text) {
+static inline void send_text(int descriptor, const char *text) {
     CHECK(send(descriptor, text, strlen(text), MSG_NOSIGNAL) == (ssize_t)strlen(text), "sent");
 }
 
-/* Is this all that has come? */
-static inline bool heard(int descriptor, const char *text) {
+/* Returns whether exactly this text was received. */
+static inline bool receives(int descriptor, const char *text) {
     static char bytes[65536];
     size_t length = 0;
     while (length < strlen(text) && wait_for_events(descriptor, POLLIN, SOON_MILLISECONDS)) {
@@ -128,8 +126,9 @@ static inline bool heard(int descriptor, const char *text) {
     return length == strlen(text) && memcmp(bytes, text, length) == 0;
 }
 
-/* Does the client's side end, be it by a reset? What it sent before is dropped. */
-static inline bool hears_the_end(int descriptor) {
+/* Returns whether the client closes or resets the connection; data that it sent before is
+ * dropped. */
+static inline bool receives_end(int descriptor) {
     static char bytes[65536];
     ssize_t count = 1;
     while (count > 0 && wait_for_events(descriptor, POLLIN, SOON_MILLISECONDS))
@@ -143,13 +142,13 @@ static inline void reset(int descriptor) {
     close(descriptor);
 }
 
-/* A connection that has carried one call and lies idle: the server's end of it. */
+/* Makes a connection that has carried one call and is idle; returns the server's descriptor. */
 static inline int idle_connection(void) {
     exchange *x = begin(get_request());
     step(x);
     int server = accept_one();
-    CHECK(heard(server, GET), "the request comes");
-    say_to(server, OK_EMPTY);
+    CHECK(receives(server, GET), "the request comes");
+    send_text(server, OK_EMPTY);
     CHECK(step(x) == STEP_DONE, "the call is over");
     exchange_free(x);
     return server;

@@ -5,15 +5,16 @@
 #include <stddef.h>
 
 /*
- * The program is linked so that its own allocations (not those of the libraries) come here, where
- * the one that is counted down to fails. Included by one file of a program.
+ * The program is linked so that its own allocations (not those of the libraries) call these
+ * functions, in which the counted allocation fails. Only one file of a program includes this
+ * header.
  */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t size);
 
-static long until_failure; /* counts down, in all threads; 0 and below: none fails */
+static long until_failure; /* counts down, in all threads; at 0 and below no allocation fails */
 static bool failed;
 
 static bool fails_now(void) {

@@ -6,12 +6,12 @@
 #include <stdio.h>
 
 /*
- * HTTP/2 frames from a script, one a line, as a server might send them:
+ * HTTP/2 frames from a script, one frame per line, as a server might send them:
  *
  *     SETTINGS 3=100,4=65535          identifier=value; "SETTINGS ack"
  *     HEADERS 1 end :status=200|a=b   flags: end (of the stream), open (CONTINUATION follows)
  *     CONTINUATION 1 open a=b
- *     DATA 1 end pad=3 text           "x*1000": the text so many times
+ *     DATA 1 end pad=3 text           "x*1000": the text repeated that often
  *     RST_STREAM 1 8
  *     PING ack
  *     GOAWAY 1 0 text                 the last stream, the code, debug data
@@ -19,9 +19,9 @@
  *     PRIORITY 1
  *     PUSH_PROMISE 1 2 :method=GET
  *     FRAME 77 0 text                 of any type, on any stream
- *     HEX 00ff                        bytes as they are
+ *     HEX 00ff                        the raw bytes
  *
- * "repeat 100 PING" sends one as often. Fields are literals, never indexed (RFC 7541 6.2.2).
+ * "repeat 100 PING" sends the frame 100 times. Fields are literals, never indexed (RFC 7541 6.2.2).
  */
 
 static inline void frame_append(buffer *out, const void *bytes, size_t length) {
@@ -66,7 +66,7 @@ static inline void frame_field(buffer *out, const char *name, size_t name_length
 
 /* ---- scripts ---- */
 
-/* The next word of the line, "" at its end. */
+/* Returns the next word of the line, or "" at its end. */
 static inline const char *frame_word(char **line) {
     char *word = *line + strspn(*line, " ");
     char *end = word + strcspn(word, " ");
@@ -95,7 +95,7 @@ static inline void frame_fields(buffer *out, char *fields) {
     }
 }
 
-/* "text*1000" is the text so many times. */
+/* "text*1000" is the text repeated 1000 times. */
 static inline void frame_text(buffer *out, const char *text) {
     const char *star = strrchr(text, '*');
     size_t length = star ? (size_t)(star - text) : strlen(text);
@@ -119,7 +119,7 @@ static inline bool frame_named(const char *kind, const char *name) {
     return strcmp(kind, name) == 0;
 }
 
-/* What stands in the frame, and its flags, from the rest of the line. */
+/* Makes the frame's payload and its flags from the rest of the line. */
 static inline int frame_payload(buffer *payload, const char *kind, char *line) {
     bool open = false, end = false, ack = false;
     while ((frame_flag(&line, "open") && (open = true)) ||

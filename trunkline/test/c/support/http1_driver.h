@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /*
- * Plays the owner of a connection: hands the bytes of answers to the parser in pieces, and writes
- * down what it is told, so that two ways of feeding the same bytes can be compared as text.
+ * Acts as the owner of a connection: passes the bytes of responses to the parser in pieces, and
+ * records the parser's results, so that two ways of feeding the same bytes can be compared as text.
  *
  *     1.1 200 OK length=5 persistent
  *     Content-Length: 5
@@ -15,7 +15,7 @@
  *     hello
  *     done
  *
- * 1xx answers come before it in the same form. Trailers follow the body as "+ name: value". The
+ * 1xx responses come before it in the same form. Trailers follow the body as "+ name: value". The
  * last line is "done", "more" (the bytes ended too early), or the name of the failure.
  */
 
@@ -25,8 +25,8 @@ typedef struct {
     const http1_limits *limits;
     bool head_request;
     int ending;
-    size_t first, then; /* sizes of the first piece and of those behind it; at least 1 */
-    bool direct;        /* take body data by http1_expect and http1_took */
+    size_t first, then; /* sizes of the first piece and of all later ones; at least 1 */
+    bool direct;        /* take body data by http1_unframed_bytes and http1_consumed */
 } drive_plan;
 
 static inline const char *failure_name(failure_code code) {
@@ -78,8 +78,8 @@ static inline void say_head(buffer *out, const http1_response *r, const uint8_t 
     say_fields(out, "", r->fields, r->field_count, bytes);
 }
 
-/* Small inputs move to fresh memory of exactly their size for each call, so that a look beyond
- * their end, or at where they once were, is seen by the sanitizers. */
+/* Copies a small input to new memory of exactly its size for each call, so that the sanitizers find
+ * reads beyond its end, or through pointers to an earlier copy. */
 static inline uint8_t *moved(const uint8_t *bytes, size_t length) {
     uint8_t *copy = malloc(length ? length : 1);
     if (copy == NULL) abort();
@@ -102,11 +102,11 @@ static inline http1_result drive_head_once(buffer *out, http1_response *r, uint8
 static inline http1_result drive_body_once(buffer *out, http1_response *r, const uint8_t *bytes,
                                            size_t length, const drive_plan *plan,
                                            size_t *consumed) {
-    uint64_t expected = plan->direct ? http1_expect(r) : 0;
+    uint64_t expected = plan->direct ? http1_unframed_bytes(r) : 0;
     if (expected > 0 && length > 0) {
         *consumed = length < expected ? length : (size_t)expected;
         say(out, bytes, *consumed);
-        http1_took(r, *consumed);
+        http1_consumed(r, *consumed);
         return HTTP1_DATA;
     }
     uint8_t *copy = length <= MOVED_AT_MOST ? moved(bytes, length) : NULL;
@@ -122,7 +122,7 @@ static inline http1_result drive_body_once(buffer *out, http1_response *r, const
     return result;
 }
 
-/* One answer from the start of the bytes; returns how many of them were its own. */
+/* Feeds one response from the start of the bytes; returns the number of bytes that belong to it. */
 static inline size_t drive(buffer *out, http1_response *r, const uint8_t *given, size_t length,
                            const drive_plan *plan) {
     uint8_t *bytes = moved(given, length); /* the parser may write to it */
@@ -139,7 +139,7 @@ static inline size_t drive(buffer *out, http1_response *r, const uint8_t *given,
         if (result == HTTP1_DONE) {
             at += r->head_length;
             in_head = r->status < 200;
-            if (in_head) http1_again(r);
+            if (in_head) http1_next_head(r);
             say_text(out, "\n");
         } else if (result == HTTP1_MORE) {
             if (come == length) break;

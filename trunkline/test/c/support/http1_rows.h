@@ -4,9 +4,10 @@
 #include "check.h"
 #include "http1_driver.h"
 
-/* Tables of bytes in, events out (see http1_driver.h). Each row is run whole, one byte at a time,
- * split at every point, with and without http1_took; then, if it is complete, followed by poison,
- * which must stay untouched, and by a second answer, which must owe nothing to the first. */
+/* Tables of bytes and expected results (see http1_driver.h). Each row is run whole, one byte at a
+ * time, split at every point, with and without http1_consumed; then, if the response is complete,
+ * followed by poison, which must not be consumed, and by a second response, whose result must not
+ * depend on the first. */
 
 typedef struct {
     const char *title;
@@ -28,7 +29,7 @@ static inline bool ends_with(const buffer *text, const char *end) {
            memcmp(text->bytes + text->end - length, end, length) == 0;
 }
 
-/* Runs the row's bytes, with `added` behind them, by this plan. */
+/* Runs the row's bytes, followed by `added`, by this plan. */
 static inline void run_row(const http1_row *row, http1_response *r, const char *added,
                            size_t added_length, const drive_plan *plan, const char *how) {
     buffer bytes = {0}, out = {0};

@@ -6,8 +6,9 @@
 #include "protocol/http2/http2.h"
 
 /*
- * Plays the owner of a session: opens streams, hands it what the server sent in pieces, and writes
- * down what became of it, so that two ways of feeding the same bytes can be compared as text:
+ * Acts as the owner of a session: opens streams, passes the server's bytes to the session in
+ * pieces, and records the results, so that two ways of feeding the same bytes can be compared as
+ * text:
  *
  *     1: 103
  *     1: 200 length=5
@@ -18,9 +19,9 @@
  *     sent RST_STREAM 3 8
  *     HTTP2_PROTOCOL: words
  *
- * Of what was wrong, the code of RFC 9113 7 is told without nghttp2's words, which differ from
- * version to version. What was sent is told from the first frame behind the preface, SETTINGS and
- * the connection's WINDOW_UPDATE on, without the streams' WINDOW_UPDATEs, whose time depends on the
+ * Of an error, the code of RFC 9113 7 is recorded without nghttp2's message, which differs between
+ * versions. Sent frames are recorded from the first frame after the preface, SETTINGS and the
+ * connection's WINDOW_UPDATE, without the streams' WINDOW_UPDATEs, whose time depends on the
  * pieces.
  */
 
@@ -31,14 +32,14 @@ typedef struct {
     http2_stream *streams[MOST_STREAMS]; /* NULL: released */
     uint32_t count;
     buffer data[MOST_STREAMS]; /* taken out of the streams */
-    buffer sent;               /* all that http2_output gave */
+    buffer sent;               /* all output of http2_output */
     failure_code failure;
 } http2_play;
 
 typedef struct {
-    uint32_t streams; /* 0: one */
+    uint32_t streams; /* 0 is the same as 1 */
     bool head_request;
-    bool body; /* the requests have one, which is never fed */
+    bool body; /* the requests have a body, which is never fed */
     size_t piece;
     const http1_limits *limits;
     const http2_limits *session_limits;
@@ -52,7 +53,7 @@ static inline void play_output(http2_play *p) {
     p->failure = done ? http2_failure(p->session) : FAILURE_OUT_OF_MEMORY;
 }
 
-/* False: no memory. */
+/* Returns false when memory is exhausted. */
 static inline bool play_begin(http2_play *p, const http2_plan *plan) {
     const char *head = plan->head_request ? PLAY_HEAD_REQUEST : PLAY_HEAD;
     const http1_limits *limits = plan->limits ? plan->limits : &http1_default_limits;
@@ -70,11 +71,11 @@ static inline bool play_begin(http2_play *p, const http2_plan *plan) {
 }
 
 static inline void play_take(http2_play *p) {
-    for (http2_stream *s; (s = http2_next_touched(p->session)) != NULL;) {
+    for (http2_stream *s; (s = http2_next_changed(p->session)) != NULL;) {
         size_t length = buffer_length(&s->data);
         say(&p->data[(s->id - 1) / 2], buffer_head(&s->data), length);
         buffer_consume(&s->data, length);
-        http2_took(p->session, s, length);
+        http2_consumed(p->session, s, length);
     }
 }
 
@@ -103,7 +104,7 @@ static inline void play_end(http2_play *p) {
     buffer_free(&p->sent);
 }
 
-/* ---- telling ---- */
+/* ---- recording ---- */
 
 #define SAY(out, ...)                                \
     do {                                             \
@@ -129,7 +130,8 @@ static inline void say_stream(buffer *out, http2_play *p, uint32_t i) {
         say_text(out, "\n");
         say_http2_fields(out, id, "", head);
     }
-    /* Of an answer that is refused, more or less has been handed on before that is seen. */
+    /* The data of a malformed response is not recorded: how much of it is delivered before the
+     * error is found depends on the pieces. */
     size_t length = s->failure == FAILURE_HTTP2_MALFORMED ? 0 : buffer_length(&p->data[i]);
     if (length > 40)
         SAY(out, "%u: %zu bytes\n", id, length);
@@ -153,7 +155,7 @@ static inline uint32_t frame_read(const uint8_t *bytes, int octets) {
 
 #define PREFACE_LENGTH 24
 
-/* Frames that were sent, of these types alone, each told with its first 32 bits. */
+/* Records the sent frames of these types, from the one with the number `from` on. */
 static inline void say_sent(buffer *out, const buffer *sent, uint32_t from, const char *types) {
     static const char *const names[] = {"DATA",          "HEADERS",      "PRIORITY", "RST_STREAM",
                                         "SETTINGS",      "PUSH_PROMISE", "PING",     "GOAWAY",

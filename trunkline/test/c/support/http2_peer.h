@@ -9,39 +9,39 @@
 #include <stdio.h>
 
 /*
- * Calls that share a connection, and their server, which speaks HTTP/2 in frames written by hand.
- * A program calls peer_start, its tests, peer_stop.
+ * Calls that share a connection, and their server, which sends hand-written HTTP/2 frames. A
+ * program calls peer_start, runs its tests, and calls peer_stop.
  */
 
 #define CALLS 60
 
-/* ---- the server: what it does with each request, in the order in which they come ---- */
+/* ---- the server: its action for each request, in the order of their arrival ---- */
 
 #define ANSWER 'a'
 #define REFUSE 'r'    /* RST_STREAM with REFUSED_STREAM */
-#define HANG 'h'      /* never answers */
-#define LATE 'l'      /* answers when the next request has come, or GOAWAY */
-#define ANSWER_GO 'g' /* answers, then GOAWAY; goes on reading */
-#define CLOSE 'c'     /* closes without an answer */
+#define HANG 'h'      /* never responds */
+#define LATE 'l'      /* responds when the next request or GOAWAY has arrived */
+#define ANSWER_GO 'g' /* responds, then sends GOAWAY; continues reading */
+#define CLOSE 'c'     /* closes without a response */
 
 static uint16_t port;
-static char script[CALLS + 1]; /* what is behind its end is answered */
+static char script[CALLS + 1]; /* requests beyond its end get a response */
 static int requests, accepted, resets, pings;
-static bool mute; /* it answers no PING */
+static bool mute; /* the server does not acknowledge PINGs */
 static uint32_t most_streams = 100;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static inline void frame(int descriptor, uint8_t type, uint8_t flags, uint32_t stream,
-                         const void *payload, size_t length) {
+static inline void send_frame(int descriptor, uint8_t type, uint8_t flags, uint32_t stream,
+                              const void *payload, size_t length) {
     uint8_t bytes[128] = {0, 0, (uint8_t)length, type, flags};
     for (int i = 0; i < 4; i++) bytes[5 + i] = (uint8_t)(stream >> (24 - 8 * i));
     if (length > 0) memcpy(bytes + 9, payload, length);
     send(descriptor, bytes, 9 + length, MSG_NOSIGNAL);
 }
 
-static inline void answer(int descriptor, uint32_t stream) {
-    frame(descriptor, 1, 4, stream, "\x88", 1);  /* HEADERS, END_HEADERS: ":status: 200" */
-    frame(descriptor, 0, 1, stream, "hello", 5); /* DATA, END_STREAM */
+static inline void respond(int descriptor, uint32_t stream) {
+    send_frame(descriptor, 1, 4, stream, "\x88", 1);  /* HEADERS, END_HEADERS: ":status: 200" */
+    send_frame(descriptor, 0, 1, stream, "hello", 5); /* DATA, END_STREAM */
 }
 
 static inline char next_action(void) {
@@ -53,8 +53,8 @@ static inline char next_action(void) {
     return action;
 }
 
-/* Waits, for 10 s at the most, until so many requests have come: those that are sent over another
- * connection afterwards come later. */
+/* Waits at most 10 s until `count` requests have arrived, so that requests sent over another
+ * connection afterwards arrive later. */
 static inline void await_requests(int count) {
     bool come = false;
     for (int i = 0; i < 10000 && !come; i++) {
@@ -65,22 +65,22 @@ static inline void await_requests(int count) {
     }
 }
 
-/* False: the connection is to be closed. */
+/* Returns false when the connection must be closed. */
 static inline bool handle(int descriptor, uint32_t stream, uint32_t *late) {
     static const uint8_t refused[4] = {0, 0, 0, 7};
-    uint8_t goodbye[8] = {0, 0, 0, (uint8_t)stream};
-    if (*late != 0) answer(descriptor, *late);
+    uint8_t goaway[8] = {0, 0, 0, (uint8_t)stream};
+    if (*late != 0) respond(descriptor, *late);
     *late = 0;
     switch (next_action()) {
-    case REFUSE: frame(descriptor, 3, 0, stream, refused, 4); return true;
+    case REFUSE: send_frame(descriptor, 3, 0, stream, refused, 4); return true;
     case HANG: return true;
     case LATE: *late = stream; return true;
     case ANSWER_GO:
-        answer(descriptor, stream);
-        frame(descriptor, 7, 0, 0, goodbye, 8);
+        respond(descriptor, stream);
+        send_frame(descriptor, 7, 0, 0, goaway, 8);
         return true;
     case CLOSE: return false;
-    default: answer(descriptor, stream); return true;
+    default: respond(descriptor, stream); return true;
     }
 }
 
@@ -99,20 +99,20 @@ static inline void *serve(void *argument) {
     uint8_t limit[6] = {0, 3, 0, 0, (uint8_t)(most_streams >> 8), (uint8_t)most_streams};
     uint32_t late = 0;
     bool goes_on = receive(descriptor, payload, 24);
-    frame(descriptor, 4, 0, 0, limit, 6); /* SETTINGS_MAX_CONCURRENT_STREAMS */
+    send_frame(descriptor, 4, 0, 0, limit, 6); /* SETTINGS_MAX_CONCURRENT_STREAMS */
     while (goes_on && receive(descriptor, head, 9)) {
         size_t length = (size_t)head[1] << 8 | head[2];
         uint32_t stream = (uint32_t)head[6] << 16 | (uint32_t)head[7] << 8 | head[8];
         if (length > 0 && !receive(descriptor, payload, length)) break;
         if (head[3] == 1) goes_on = handle(descriptor, stream, &late);
         if (head[3] == 3) __atomic_add_fetch(&resets, 1, __ATOMIC_SEQ_CST);
-        if (head[3] == 4 && head[4] == 0) frame(descriptor, 4, 1, 0, NULL, 0);
+        if (head[3] == 4 && head[4] == 0) send_frame(descriptor, 4, 1, 0, NULL, 0);
         if (head[3] == 7 && late != 0) {
-            answer(descriptor, late);
+            respond(descriptor, late);
             late = 0;
         }
         if (head[3] == 6 && head[4] == 0) {
-            if (!mute) frame(descriptor, 6, 1, 0, payload, 8);
+            if (!mute) send_frame(descriptor, 6, 1, 0, payload, 8);
             __atomic_add_fetch(&pings, 1, __ATOMIC_SEQ_CST);
         }
     }
@@ -148,7 +148,7 @@ static pool *connections;
 static route to = {
     .host = "127.0.0.1", .label = "test", .key = "key", .key_length = 3, .sharing = SHARING_ALWAYS};
 
-static inline call_options usual(uint32_t limit) {
+static inline call_options make_options(uint32_t limit) {
     call_options s = {.total = 10 * SECOND,
                       .limits = http1_default_limits,
                       .max_connections = limit,
@@ -158,7 +158,7 @@ static inline call_options usual(uint32_t limit) {
     return s;
 }
 
-static inline exchange *begun(const call_options *s, waker *w) {
+static inline exchange *begin_call(const call_options *s, waker *w) {
     exchange_request out = {.to = &to,
                             .options = s,
                             .head = head,
@@ -175,15 +175,15 @@ static inline step_result drive_to_end(exchange *x) {
     return step == STEP_WAIT ? exchange_drive(x, &stop) : step;
 }
 
-static inline bool answered(const exchange *x) {
+static inline bool succeeded(const exchange *x) {
     buffer body = x->body;
-    return x->state == EXCHANGE_DONE && x->answer.status == 200 && buffer_length(&body) == 5 &&
+    return x->state == EXCHANGE_DONE && x->response.status == 200 && buffer_length(&body) == 5 &&
            memcmp(buffer_head(&body), "hello", 5) == 0;
 }
 
 static inline exchange *call(const call_options *s) {
     waker *w = waker_take();
-    exchange *x = begun(s, w);
+    exchange *x = begin_call(s, w);
     drive_to_end(x);
     waker_drop(w);
     return x;

@@ -4,13 +4,13 @@
 #include "check.h"
 #include "http2_driver.h"
 
-/* Tables of frames in, events out (see frames.h and http2_driver.h); SETTINGS and their
- * acknowledgements are not told, unless the row is .bare. Each row is run whole, one
- * byte at a time, and in small pieces: all must be told the same. */
+/* Tables of frames and expected results (see frames.h and http2_driver.h); SETTINGS and their
+ * acknowledgements are not recorded, unless the row is .bare. Each row is run whole, one byte at a
+ * time, and in small pieces: the results must be the same. */
 
 typedef struct {
     const char *title;
-    const char *frames; /* behind SETTINGS, unless .bare */
+    const char *frames; /* sent after SETTINGS, unless .bare */
     const char *expected;
     http2_plan plan;
     bool bare;

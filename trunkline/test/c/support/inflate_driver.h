@@ -4,10 +4,10 @@
 #include "protocol/buffer.h"
 #include "protocol/codings/inflate.h"
 
-/* Unpacks `bytes`, given in pieces, through an output of `room` bytes at a time, as whoever reads a
- * body does. What came out is appended to `out`; the answer is how it ended. Input and output are
- * in memory of exactly their size, for the sanitizers. *stuck: no progress was made although it
- * could. */
+/* Decodes `bytes`, fed in pieces, with an output buffer of `room` bytes at a time, as the code that
+ * reads a body does. Appends the output to `out` and returns how decoding ended. Input and output
+ * are in memory of exactly their size, so that the sanitizers find accesses beyond it. Sets *stuck
+ * when a call made no progress although it could have. */
 static inline failure_code unpack(buffer *out, const char *codings, const inflater_limits *limits,
                                   const uint8_t *bytes, size_t length, size_t piece, size_t room,
                                   bool *stuck) {

@@ -11,8 +11,8 @@
 #include <zstd.h>
 #endif
 
-/* Makes the packed bodies that the tests of the inflater unpack, with each library's own encoder.
- */
+/* Makes the compressed bodies that the tests of the inflater decode, with each library's own
+ * encoder. */
 
 static inline void pack_zlib(buffer *out, int window, const void *bytes, size_t length) {
     z_stream z = {0};
@@ -64,9 +64,9 @@ static inline void pack_zstd(buffer *out, const void *bytes, size_t length) {
 #endif
 
 typedef struct {
-    const char *coding; /* as in Content-Encoding */
+    const char *coding; /* the name in Content-Encoding */
     void (*pack)(buffer *out, const void *bytes, size_t length);
-    bool checked; /* holds a check sum of the data */
+    bool checked; /* the coding contains a checksum of the data */
 } packing;
 
 static const packing packings[] = {

@@ -4,8 +4,8 @@
 #include "transport/pool/pool.h"
 #include "sockets.h"
 
-/* The pool by itself: connections are ends of socket pairs, for it never looks at what is in them.
- */
+/* Tests of the pool alone: its connections are ends of socket pairs, since the pool never reads
+ * from them. */
 
 #define MOST 16
 

@@ -19,7 +19,7 @@
 
 /* Real sockets on loopback for the tests of transport/. */
 
-/* What a test may wait for something that will happen. */
+/* How long a test waits for an event that must happen. */
 #define SOON_MILLISECONDS 10000
 
 static inline void give_up(const char *what) {
@@ -27,7 +27,7 @@ static inline void give_up(const char *what) {
     exit(2);
 }
 
-/* A listener on 127.0.0.1; its port in *port. */
+/* Returns a listener on 127.0.0.1, with its port in *port. */
 static inline int listen_on_loopback(int backlog, uint16_t *port) {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t length = sizeof(address);
@@ -45,7 +45,7 @@ static inline void set_nonblocking(int descriptor) {
     fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
 }
 
-/* A connection to 127.0.0.1 that does not block. */
+/* Returns a non-blocking connection to 127.0.0.1. */
 static inline int connect_to_loopback(uint16_t port) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -69,8 +69,8 @@ static inline long milliseconds_since(nanoseconds start) {
     return (long)((clock_now() - start) / MILLISECOND);
 }
 
-/* How a child that must not hang ended: its exit status; 128 and the number of the signal that
- * ended it; or -1, when it hung. */
+/* Waits for a child that must not hang, and returns its exit status, or 128 plus the number of the
+ * signal that ended it, or -1 when it hung and was killed. */
 static inline int child_status(pid_t child) {
     for (int waited = 0; waited < SOON_MILLISECONDS; waited += 10) {
         int status;

@@ -6,24 +6,25 @@
 
 #include <pthread.h>
 
-/* A TLS server in a thread of its own, and a client that waits as a driver does. */
+/* A TLS server in a separate thread, and a client that waits like a driver. */
 
 typedef struct tls_peer tls_peer;
 struct tls_peer {
     const identity *shows;
-    const identity *asks_for; /* the CA of the client certificates that it demands; NULL: none */
+    const identity *asks_for; /* the CA of the client certificates that the server requires; NULL:
+                               * none */
     int version;              /* 0: any */
     const char *protocol;     /* chosen by ALPN, with its length before it; NULL: http/1.1 */
-    void (*serve)(tls_peer *p, SSL *ssl, int descriptor); /* after the handshake */
-    void (*raw)(tls_peer *p, int descriptor);             /* instead of TLS */
+    void (*serve)(tls_peer *p, SSL *ssl, int descriptor); /* called after the handshake */
+    void (*raw)(tls_peer *p, int descriptor);             /* called instead of a TLS handshake */
     uint16_t port;
     int listener;
     SSL_CTX *context;
     pthread_t thread;
-    bool stop; /* for a server that does nothing else */
+    bool stop; /* set by a test to end a `serve` that only waits */
 };
 
-/* *out will lie in what was wanted. */
+/* *out points into `wanted`, which outlives the handshake. */
 static inline int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *length,
                                   const unsigned char *in, unsigned in_length, void *data) {
     const tls_peer *p = data;
@@ -67,7 +68,7 @@ static inline void *peer_main(void *data) {
     tls_peer *p = data;
     sigset_t pipe;
     sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE); /* OpenSSL's own socket BIO raises it; ours must not */
+    sigaddset(&pipe, SIGPIPE); /* raised by OpenSSL's own socket BIO on this side */
     pthread_sigmask(SIG_BLOCK, &pipe, NULL);
     for (;;) {
         int descriptor = accept(p->listener, NULL, NULL);
@@ -90,7 +91,7 @@ static inline void peer_stop(tls_peer *p) {
     SSL_CTX_free(p->context);
 }
 
-/* What the server says: everything that comes is sent back, until the client closes. */
+/* Sends all received data back, until the client closes. */
 static inline void serve_echo(tls_peer *p, SSL *ssl, int descriptor) {
     char bytes[4096];
     int got;
@@ -99,7 +100,7 @@ static inline void serve_echo(tls_peer *p, SSL *ssl, int descriptor) {
     SSL_shutdown(ssl);
 }
 
-/* Until the client is gone. */
+/* Reads until the client has closed. */
 static inline void serve_until_closed(int descriptor) {
     char byte;
     while (recv(descriptor, &byte, 1, 0) > 0) {
@@ -112,7 +113,7 @@ typedef struct {
     int descriptor;
     tls *session;
     failure why;
-    io_result result; /* of the handshake */
+    io_result result; /* result of the handshake */
 } tls_client;
 
 static inline bool wait_as_told(int descriptor, io_result result) {
@@ -149,7 +150,7 @@ static inline io_result client_write(tls_client *client, const char *bytes, size
     return result;
 }
 
-/* Reads until `length` bytes are there, or something else happens. */
+/* Reads until `length` bytes have been received, or reading ends or fails. */
 static inline io_result client_read(tls_client *client, char *bytes, size_t length) {
     size_t count, have = 0;
     io_result result = IO_DONE;

@@ -8,19 +8,19 @@
 
 #include <dlfcn.h>
 
-/* What a child finds that was forked while other threads dialled, waited, or were inside OpenSSL.
- */
+/* The state of a child that was forked while other threads were dialling, waiting, or inside
+ * OpenSSL. */
 
 static identity authority, good;
 static tls_context *context;
 
-/* ---- in the midst of a call of OpenSSL, which holds one of its locks ---- */
+/* ---- during a call of OpenSSL that holds one of its locks ---- */
 
 static pthread_mutex_t lock_of_openssl = PTHREAD_MUTEX_INITIALIZER;
-static int held_for; /* milliseconds; atomic, as the next two */
+static int held_for; /* milliseconds; atomic, like the next two */
 static bool inside, forked;
 
-/* Called by transport/ instead of OpenSSL's own, which it calls. */
+/* Replaces OpenSSL's function for transport/, and calls it. */
 int SSL_read(SSL *ssl, void *bytes, int length) {
     int (*real)(SSL *, void *, int);
     *(void **)&real = dlsym(RTLD_NEXT, "SSL_read");
@@ -40,7 +40,7 @@ static void *read_once(void *data) {
     size_t count;
     failure f;
     bool failed = tls_read(client->session, &byte, 1, &count, &f) == IO_FAILED;
-    /* A thread that ends takes locks of the sanitizer's allocator, which no fork waits for. */
+    /* A thread that ends takes locks of the sanitizer's allocator, which fork does not wait for. */
     while (!__atomic_load_n(&forked, __ATOMIC_ACQUIRE)) sleep_milliseconds(1);
     return failed ? client : NULL;
 }
@@ -60,7 +60,7 @@ static void say_nothing(tls_peer *p, SSL *ssl, int descriptor) {
     serve_until_closed(descriptor);
 }
 
-/* Forks while another thread stays inside OpenSSL for so long. */
+/* Forks while another thread stays inside OpenSSL for `milliseconds`. */
 static void fork_during_a_read(int milliseconds, bool refused) {
     tls_peer p = {.shows = &good, .serve = say_nothing};
     pthread_t reader;
@@ -75,7 +75,7 @@ static void fork_during_a_read(int milliseconds, bool refused) {
     nanoseconds start = clock_now();
     pid_t child = fork();
     if (child == 0) {
-        client_close(&client, false); /* its peer serves one at a time */
+        client_close(&client, false); /* the peer serves one connection at a time */
         _exit(use_tls(p.port, refused));
     }
     __atomic_store_n(&forked, true, __ATOMIC_RELEASE);
@@ -134,14 +134,15 @@ static call_options make_options(void) {
     return s;
 }
 
-static bool hears_the_end(int descriptor) {
+static bool receives_end(int descriptor) {
     char byte;
     while (wait_for_events(descriptor, POLLIN, SOON_MILLISECONDS))
         if (recv(descriptor, &byte, 1, 0) <= 0) return true;
     return false;
 }
 
-/* The parent's connections are not its own: it neither uses nor closes their numbers. */
+/* The descriptors of the parent's connections are not the child's: it must neither use nor close
+ * them. */
 static int go_on_dialling(dial *d, dialled *out, int until) {
     char byte;
     failure f = {0};
@@ -172,7 +173,7 @@ static void test_the_server_sees_the_end_of_a_dial_though_a_child_lives(void) {
         _exit(go_on_dialling(d, &out, ends[0]));
     }
     dial_free(d);
-    CHECK(hears_the_end(far_end), "the server hears of it while the child lives");
+    CHECK(receives_end(far_end), "the server hears of it while the child lives");
     close(ends[1]);
     int status = child_status(child);
     CHECK(status == 0, "the child leaves it to the parent (%d)", status);
@@ -185,17 +186,17 @@ static void test_the_server_sees_the_end_of_a_dial_though_a_child_lives(void) {
 /* ---- waiting ---- */
 
 static int wait_in_child(event_loop *l, int own) {
-    void *told[4];
+    void *events[4];
     if (!event_loop_inherited(l) || !event_loop_renew(l) || event_loop_inherited(l)) return 1;
-    if (!event_loop_watch(l, own, 0, POLLOUT, &told)) return 2;
-    if (event_loop_wait(l, clock_now() + SECOND, told, 4) != 1 || told[0] != &told) return 3;
+    if (!event_loop_watch(l, own, 0, POLLOUT, &events)) return 2;
+    if (event_loop_wait(l, clock_now() + SECOND, events, 4) != 1 || events[0] != &events) return 3;
     event_loop_free(l);
     return 0;
 }
 
 static void test_a_child_waits_for_events_of_its_own(void) {
     int theirs[2], own[2];
-    void *told[4];
+    void *events[4];
     if (pipe(theirs) != 0 || pipe(own) != 0) give_up("pipe");
     event_loop *l = event_loop_new();
     event_loop_watch(l, theirs[0], 0, POLLIN, theirs);
@@ -204,7 +205,7 @@ static void test_a_child_waits_for_events_of_its_own(void) {
     if (child == 0) _exit(wait_in_child(l, own[1]));
     int status = child_status(child);
     CHECK(status == 0, "the child has a loop of its own (%d)", status);
-    CHECK(event_loop_wait(l, clock_now() + SECOND, told, 4) == 1 && told[0] == theirs,
+    CHECK(event_loop_wait(l, clock_now() + SECOND, events, 4) == 1 && events[0] == theirs,
           "and the parent is told of what it watches");
     event_loop_free(l);
     for (int i = 0; i < 2; i++) {

@@ -6,9 +6,9 @@
 #include <netdb.h>
 
 /*
- * Every allocation that transport/ makes on the way of a call is made to fail once: the n-th, for
- * each n until a whole call needs fewer. The call says so, no descriptor stays open, nothing is
- * lost (under the address sanitizer), and the next call works.
+ * Every allocation that transport/ makes during a call fails once: the n-th, for each n until a
+ * whole call makes fewer. The call must report the failure, no descriptor may stay open, nothing
+ * may leak (the address sanitizer checks that), and the next call must work.
  */
 
 /* ---- the server, and the names ---- */
@@ -36,7 +36,7 @@ static void release(void *result) {
 static char ca_file[256];
 static uint16_t port;
 
-/* The CA file looks changed each time, and with it everything is made anew. */
+/* The CA file gets a new modification time each time, so that everything is created anew. */
 static tls_context *make_context(failure *f) {
     static long time_of_change = 1000000000;
     struct timespec times[2] = {{.tv_sec = time_of_change}, {.tv_sec = time_of_change}};
@@ -49,10 +49,10 @@ static tls_context *make_context(failure *f) {
 
 /* ---- one call ---- */
 
-/* The exchange of the call before lies ready for the next: this one must make its own. */
+/* Frees the exchange that the call before left for reuse: this call must allocate its own. */
 static void forget_spare(void) {
     exchange *x = exchange_new();
-    http1_free(&x->answer);
+    http1_free(&x->response);
     buffer_free(&x->input);
     buffer_free(&x->head_bytes);
     buffer_free(&x->body);
@@ -94,7 +94,8 @@ static failure_code call_with(tls_context *context, pool *p, waker *w) {
     for (int i = 0; i < PHASE_COUNT; i++) s.timeouts[i] = NEVER;
     resolve_clear();
     failure_code code = call(p, &r, &s, w);
-    return code == FAILURE_NONE ? call(p, &r, &s, w) : code; /* the second one over the same line */
+    return code == FAILURE_NONE ? call(p, &r, &s, w) : code; /* the second call uses the same
+                                                              * connection */
 }
 
 static failure_code whole_call(void) {
@@ -120,7 +121,7 @@ static int open_descriptors(void) {
 #define MOST_ALLOCATIONS 1000
 
 static void torture(void) {
-    long n = 0, told = 0;
+    long n = 0, reported = 0;
     int before = open_descriptors();
     do {
         forget_spare();
@@ -128,15 +129,15 @@ static void torture(void) {
         __atomic_store_n(&until_failure, ++n, __ATOMIC_RELEASE);
         failure_code was = whole_call();
         __atomic_store_n(&until_failure, 0, __ATOMIC_RELEASE);
-        /* What is only kept for later (a session, a cached answer) may be lost without a word. */
+        /* Failing to keep data for later (a session, a resolved name) is not reported. */
         CHECK(was == FAILURE_NONE || (failed && was == FAILURE_OUT_OF_MEMORY), "allocation %ld: %s",
               n, failure_words(was));
-        told += was == FAILURE_OUT_OF_MEMORY;
+        reported += was == FAILURE_OUT_OF_MEMORY;
     } while (failed && n < MOST_ALLOCATIONS);
     CHECK(!failed && n > 10, "%ld allocations were made to fail", n - 1);
-    CHECK(told * 4 > n * 3, "%ld of %ld were told", told, n - 1);
+    CHECK(reported * 4 > n * 3, "%ld of %ld were told", reported, n - 1);
     CHECK(whole_call() == FAILURE_NONE, "after all that a call works");
-    /* The server, a thread of this program, closes its end in its own time. */
+    /* The server, a thread of this program, closes its end some time later. */
     for (int i = 0; i < 100 && open_descriptors() > before; i++) sleep_milliseconds(20);
     CHECK(open_descriptors() <= before, "no descriptor stays open: %d, not %d", open_descriptors(),
           before);

@@ -10,7 +10,7 @@
  * and interprets it as Net::HTTP does; the connection is not reused after such a response.
  *
  * The order of calls for one response: http1_begin, http1_head until HTTP1_DONE (again after
- * http1_again for each 1xx), http1_body until HTTP1_DONE, http1_free.
+ * http1_next_head for each 1xx), http1_body until HTTP1_DONE, http1_free.
  */
 
 /* A field of a head or of trailers, as offsets into their bytes. Values exclude the blanks around
@@ -109,7 +109,7 @@ void http1_begin(http1_response *r, const http1_limits *limits, bool head_reques
 
 /* Prepares `r` for the next head after a 1xx. (http1_head fails for a 101, unless ->may_switch or
  * lenient.) */
-void http1_again(http1_response *r);
+void http1_next_head(http1_response *r);
 
 /* Parses the head in bytes[0..length). After HTTP1_MORE, call it again with the same bytes, which
  * may have moved, followed by more; it continues where it stopped. HTTP1_DONE: the head is the
@@ -122,10 +122,10 @@ http1_result http1_head(http1_response *r, uint8_t *bytes, size_t length);
 http1_result http1_body(http1_response *r, const uint8_t *bytes, size_t length, http1_piece *piece);
 
 /* Returns how many bytes of body data come next without framing. The caller may read up to that
- * many into its own memory, and must then pass their number to http1_took. 0: the input must be
+ * many into its own memory, and must then pass their number to http1_consumed. 0: the input must be
  * passed to http1_body. UINT64_MAX: until the connection is closed. */
-uint64_t http1_expect(const http1_response *r);
-void http1_took(http1_response *r, uint64_t count);
+uint64_t http1_unframed_bytes(const http1_response *r);
+void http1_consumed(http1_response *r, uint64_t count);
 
 /* To be called when the connection has ended. `clean` is false when TLS ended without close_notify;
  * `received` is the number of bytes received of this head. Returns HTTP1_DONE if the body is

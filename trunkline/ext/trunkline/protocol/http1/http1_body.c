@@ -113,11 +113,11 @@ static http1_result trailer_section(http1_response *r, const uint8_t *bytes, siz
 
 static http1_result hand_over(http1_response *r, const uint8_t *bytes, size_t length,
                               http1_piece *piece) {
-    uint64_t expected = http1_expect(r);
+    uint64_t expected = http1_unframed_bytes(r);
     piece->data = bytes;
     piece->length = length < expected ? length : (size_t)expected;
     piece->consumed += piece->length;
-    http1_took(r, piece->length);
+    http1_consumed(r, piece->length);
     return piece->length > 0 ? HTTP1_DATA : HTTP1_MORE;
 }
 
@@ -159,13 +159,13 @@ http1_result http1_body(http1_response *r, const uint8_t *bytes, size_t length,
     return hand_over(r, bytes, length, piece);
 }
 
-uint64_t http1_expect(const http1_response *r) {
+uint64_t http1_unframed_bytes(const http1_response *r) {
     if (r->state == STATE_CHUNK_DATA) return r->remaining;
     if (r->state != STATE_BODY) return 0;
     return r->framing == HTTP1_FRAMING_CLOSE ? UINT64_MAX : r->remaining;
 }
 
-void http1_took(http1_response *r, uint64_t count) {
+void http1_consumed(http1_response *r, uint64_t count) {
     r->body_bytes += count;
     if (r->framing == HTTP1_FRAMING_CLOSE) return;
     r->remaining -= count;

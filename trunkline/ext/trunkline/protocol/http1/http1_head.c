@@ -31,7 +31,7 @@ void http1_begin(http1_response *r, const http1_limits *limits, bool head_reques
     buffer_clear(&r->trailer_bytes);
 }
 
-void http1_again(http1_response *r) {
+void http1_next_head(http1_response *r) {
     uint32_t count = r->informational_count + 1;
     bool tolerated = r->tolerated, may_switch = r->may_switch;
     http1_begin(r, r->limits, r->head_request);

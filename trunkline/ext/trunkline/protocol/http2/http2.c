@@ -37,7 +37,7 @@ static bool open_session(http2 *h) {
     return h->session != NULL;
 }
 
-static bool introduce(http2 *h) {
+static bool submit_settings(http2 *h) {
     const nghttp2_settings_entry settings[] = {
         {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, h->limits.stream_window},
@@ -54,8 +54,8 @@ http2 *http2_new(const http2_limits *limits) {
     http2 *h = calloc(1, sizeof(*h));
     if (h == NULL) return NULL;
     h->limits = *limits;
-    h->settings_out = 1;
-    if (open_session(h) && introduce(h)) return h;
+    h->settings_unacked = 1;
+    if (open_session(h) && submit_settings(h)) return h;
     http2_free(h);
     return NULL;
 }
@@ -65,17 +65,17 @@ void http2_free(http2 *h) {
     http2_memory_free(&h->memory);
     http2_streams_free(h);
     http2_section_free(&h->section);
-    buffer_free(&h->ahead);
+    buffer_free(&h->early_output);
     free(h->header_list);
     free(h);
 }
 
 /* ---- failing ---- */
 
-int http2_stop(http2 *h, failure_code verdict, uint32_t code, const char *detail) {
-    if (h->verdict == FAILURE_NONE) {
-        h->verdict = verdict;
-        h->verdict_code = code;
+int http2_stop(http2 *h, failure_code failure, uint32_t code, const char *detail) {
+    if (h->pending_failure == FAILURE_NONE) {
+        h->pending_failure = failure;
+        h->pending_error_code = code;
         if (detail != NULL) snprintf(h->detail, sizeof(h->detail), "%s", detail);
     }
     return NGHTTP2_ERR_CALLBACK_FAILURE;
@@ -83,21 +83,21 @@ int http2_stop(http2 *h, failure_code verdict, uint32_t code, const char *detail
 
 void http2_fail(http2 *h, failure_code code) {
     if (h->failure == FAILURE_NONE) h->failure = code;
-    h->over = true;
+    h->session_ended = true;
     LIST_EACH (http2_stream, s, &h->streams, node)
         if (!s->closed) http2_stream_closed(h, s, NGHTTP2_NO_ERROR);
 }
 
-bool http2_done(http2 *h, int result) {
+bool http2_check_result(http2 *h, int result) {
     if (result != NGHTTP2_ERR_NOMEM) return true;
     http2_fail(h, FAILURE_OUT_OF_MEMORY);
     return false;
 }
 
-/* Sets the verdict for an error of nghttp2. */
-static void judge(http2 *h, int error) {
+/* Sets ->pending_failure for an error of nghttp2. */
+static void set_pending_failure(http2 *h, int error) {
     switch (error) {
-    case NGHTTP2_ERR_NOMEM: h->verdict = FAILURE_OUT_OF_MEMORY; break;
+    case NGHTTP2_ERR_NOMEM: h->pending_failure = FAILURE_OUT_OF_MEMORY; break;
     case NGHTTP2_ERR_FLOODED:
         http2_stop(h, FAILURE_HTTP2_FLOOD, NGHTTP2_ENHANCE_YOUR_CALM, nghttp2_strerror(error));
         break;
@@ -109,15 +109,16 @@ static void judge(http2 *h, int error) {
 
 #define NOTHING (-1)
 
-/* Appends the next frame to `out` and returns its type. NOTHING: there is none, or ->verdict was
- * set. If it is the last frame of a request, stores the position of its end in ->request_ends. */
+/* Appends the next frame to `out` and returns its type. NOTHING: there is none, or
+ * ->pending_failure was set. If it is the last frame of a request, stores the position of its end
+ * in ->request_ends. */
 static int compose(http2 *h, buffer *out) {
     const uint8_t *piece;
     http2_signed length = http2_library_send(h->session, &piece);
-    if (length < 0) judge(h, (int)length);
+    if (length < 0) set_pending_failure(h, (int)length);
     if (length <= 0) return NOTHING;
     if (!buffer_append(out, piece, (size_t)length)) {
-        judge(h, NGHTTP2_ERR_NOMEM);
+        set_pending_failure(h, NGHTTP2_ERR_NOMEM);
         return NOTHING;
     }
     h->composed += (size_t)length;
@@ -128,44 +129,45 @@ static int compose(http2 *h, buffer *out) {
 
 /* Composes the frames that the input caused (acknowledgements, resets, GOAWAY) at once, so that
  * streams reset by nghttp2 have failed when http2_input returns. */
-static void compose_answers(http2 *h) {
+static void compose_replies(http2 *h) {
     while (nghttp2_session_get_outbound_queue_size(h->session) > 0) {
-        int type = compose(h, &h->ahead);
+        int type = compose(h, &h->early_output);
         if (type == NOTHING || type == NGHTTP2_DATA) break;
     }
 }
 
-/* Fails the connection if ->verdict is set, with GOAWAY unless memory ran out. */
-static void carry_out(http2 *h) {
-    if (h->verdict == FAILURE_NONE || h->over) return;
-    h->failure = h->verdict;
+/* Fails the connection if ->pending_failure is set, with GOAWAY unless memory ran out. */
+static void fail_if_pending(http2 *h) {
+    if (h->pending_failure == FAILURE_NONE || h->session_ended) return;
+    h->failure = h->pending_failure;
     if (h->failure != FAILURE_OUT_OF_MEMORY) {
-        nghttp2_session_terminate_session(h->session, h->verdict_code);
-        compose_answers(h);
+        nghttp2_session_terminate_session(h->session, h->pending_error_code);
+        compose_replies(h);
     }
-    http2_fail(h, h->verdict);
+    http2_fail(h, h->pending_failure);
 }
 
 bool http2_output(http2 *h, buffer *out, size_t enough) {
     if (buffer_length(out) >= enough) return true;
-    h->answers = 0;
-    if (buffer_length(&h->ahead) > 0) {
-        if (!buffer_append(out, buffer_head(&h->ahead), buffer_length(&h->ahead))) {
+    h->control_frames = 0;
+    if (buffer_length(&h->early_output) > 0) {
+        if (!buffer_append(out, buffer_head(&h->early_output), buffer_length(&h->early_output))) {
             http2_fail(h, FAILURE_OUT_OF_MEMORY);
             return false;
         }
-        buffer_clear(&h->ahead);
+        buffer_clear(&h->early_output);
     }
-    while (!h->over && buffer_length(out) < enough) {
+    while (!h->session_ended && buffer_length(out) < enough) {
         if (compose(h, out) != NOTHING) continue;
-        carry_out(h);
+        fail_if_pending(h);
         break;
     }
     return h->failure != FAILURE_OUT_OF_MEMORY;
 }
 
 bool http2_wants_output(const http2 *h) {
-    return buffer_length(&h->ahead) > 0 || (!h->over && nghttp2_session_want_write(h->session));
+    return buffer_length(&h->early_output) > 0 ||
+           (!h->session_ended && nghttp2_session_want_write(h->session));
 }
 
 /* ---- input ---- */
@@ -174,31 +176,31 @@ bool http2_wants_output(const http2 *h) {
  * result does not depend on how it was split. */
 static void input_piece(http2 *h, const uint8_t *bytes, size_t length) {
     http2_signed taken = http2_library_receive(h->session, bytes, length);
-    if (taken < 0) judge(h, (int)taken);
+    if (taken < 0) set_pending_failure(h, (int)taken);
     bool complete = h->frame_left == 0 && h->head_length == 0;
-    if (!complete || h->verdict != FAILURE_NONE) return;
-    compose_answers(h);
-    if (h->answers > h->limits.idle_frames)
+    if (!complete || h->pending_failure != FAILURE_NONE) return;
+    compose_replies(h);
+    if (h->control_frames > h->limits.idle_frames)
         http2_stop(h, FAILURE_HTTP2_FLOOD, NGHTTP2_ENHANCE_YOUR_CALM, "it reads no answers");
 }
 
 failure_code http2_input(http2 *h, const uint8_t *bytes, size_t length) {
-    if (h->over) return h->failure;
-    while (length > 0 && h->verdict == FAILURE_NONE) {
+    if (h->session_ended) return h->failure;
+    while (length > 0 && h->pending_failure == FAILURE_NONE) {
         size_t piece = http2_next_piece(h, bytes, length);
-        if (h->verdict == FAILURE_NONE) input_piece(h, bytes, piece);
+        if (h->pending_failure == FAILURE_NONE) input_piece(h, bytes, piece);
         bytes += piece;
         length -= piece;
     }
-    carry_out(h);
+    fail_if_pending(h);
     return h->failure;
 }
 
 void http2_end(http2 *h, failure_code code) {
-    if (h->over) return;
-    bool told = h->goaway && h->goaway_code != NGHTTP2_NO_ERROR;
+    if (h->session_ended) return;
+    bool goaway_with_error = h->goaway_received && h->goaway_code != NGHTTP2_NO_ERROR;
     bool lost = code == FAILURE_CLOSED || code == FAILURE_RESET;
-    http2_fail(h, lost && told ? FAILURE_HTTP2_GONE : code);
+    http2_fail(h, lost && goaway_with_error ? FAILURE_HTTP2_GONE : code);
 }
 
 failure_code http2_failure(const http2 *h) {
@@ -211,7 +213,7 @@ const char *http2_detail(const http2 *h) {
 
 /* ---- the connection ---- */
 
-uint32_t http2_most_streams(const http2 *h) {
+uint32_t http2_max_streams(const http2 *h) {
     uint32_t allowed =
         nghttp2_session_get_remote_settings(h->session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
     return allowed < h->limits.streams ? allowed : h->limits.streams;
@@ -222,41 +224,41 @@ uint32_t http2_open_streams(const http2 *h) {
 }
 
 bool http2_closing(const http2 *h) {
-    return h->over || h->goodbye || h->goaway ||
+    return h->session_ended || h->goaway_sent || h->goaway_received ||
            nghttp2_session_get_next_stream_id(h->session) > INT32_MAX;
 }
 
-http2_said http2_extended_connect(const http2 *h) {
-    if (!h->settings_whole) return HTTP2_NOT_SAID;
+http2_connect_support http2_extended_connect(const http2 *h) {
+    if (!h->settings_applied) return HTTP2_CONNECT_UNKNOWN;
     uint32_t value =
         nghttp2_session_get_remote_settings(h->session, NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL);
-    return value == 1 ? HTTP2_ACCEPTED : HTTP2_DECLINED;
+    return value == 1 ? HTTP2_CONNECT_SUPPORTED : HTTP2_CONNECT_UNSUPPORTED;
 }
 
 uint32_t http2_room(const http2 *h) {
-    uint32_t most = http2_most_streams(h);
+    uint32_t most = http2_max_streams(h);
     return http2_closing(h) || h->open >= most ? 0 : most - h->open;
 }
 
 bool http2_ping(http2 *h) {
-    if (h->over) return false;
-    h->pings_out++;
-    return http2_done(h, nghttp2_submit_ping(h->session, NGHTTP2_FLAG_NONE, NULL));
+    if (h->session_ended) return false;
+    h->pings_sent++;
+    return http2_check_result(h, nghttp2_submit_ping(h->session, NGHTTP2_FLAG_NONE, NULL));
 }
 
-uint64_t http2_pings_answered(const http2 *h) {
-    return h->pings_answered;
+uint64_t http2_pings_acked(const http2 *h) {
+    return h->pings_acked;
 }
 
-void http2_calm(http2 *h) {
+void http2_reset_idle_frames(http2 *h) {
     h->idle_frames = 0;
 }
 
-void http2_goodbye(http2 *h) {
-    if (h->over || h->goodbye) return;
-    h->goodbye = true;
-    http2_done(h,
-               nghttp2_submit_goaway(h->session, NGHTTP2_FLAG_NONE, 0, NGHTTP2_NO_ERROR, NULL, 0));
+void http2_submit_goaway(http2 *h) {
+    if (h->session_ended || h->goaway_sent) return;
+    h->goaway_sent = true;
+    http2_check_result(
+        h, nghttp2_submit_goaway(h->session, NGHTTP2_FLAG_NONE, 0, NGHTTP2_NO_ERROR, NULL, 0));
 }
 
 #endif

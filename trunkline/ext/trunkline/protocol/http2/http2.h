@@ -44,7 +44,7 @@ typedef struct http2_stream {
 
     http2_head *heads;      /* owned; 1xx and the final head, oldest first: see http2_take_head */
     http2_head *trailers;   /* owned; NULL: none (yet) */
-    buffer data;            /* body bytes that the owner has not taken: see http2_took */
+    buffer data;            /* body bytes that the owner has not taken: see http2_consumed */
     int64_t content_length; /* of the final head; -1: not given */
     bool ended;             /* the response is complete */
     failure_code failure;   /* why the stream failed; FAILURE_NONE if ->ended or still open */
@@ -58,9 +58,9 @@ typedef struct http2_stream {
     uint64_t request_ends;  /* position of the request's end; UINT64_MAX: not sent yet */
 
     /* private to the session */
-    bool touched;
+    bool changed;
     bool closed;       /* nghttp2 has closed the stream */
-    bool given_up;     /* the owner released the stream before it was closed */
+    bool released;     /* the owner released the stream before it was closed */
     bool final_seen;   /* the final head was received */
     bool reset;        /* by the server */
     bool head_request; /* HEAD: Content-Length announces no body */
@@ -73,7 +73,7 @@ typedef struct http2_stream {
     buffer upload;              /* bytes fed and not framed yet */
     uint64_t framed, received;  /* bytes of the request's body, and of the response's */
     list_node node;             /* in the session's `streams` or `free_streams` */
-    list_node touched_node;
+    list_node changed_node;
 } http2_stream;
 
 /* Returns whether the engine was built with nghttp2. If not, http2_new returns NULL, and no other
@@ -108,19 +108,23 @@ bool http2_wants_output(const http2 *h);
 /* ---- streams ---- */
 
 /* http2_room: how many streams may be opened now (RFC 9113 5.1.2); 0 when the session is closing.
- * http2_open_streams: how many are open. http2_most_streams: how many may be open at once, by the
+ * http2_open_streams: how many are open. http2_max_streams: how many may be open at once, by the
  * server's SETTINGS and http2_limits. */
 uint32_t http2_room(const http2 *h);
 uint32_t http2_open_streams(const http2 *h);
-uint32_t http2_most_streams(const http2 *h);
+uint32_t http2_max_streams(const http2 *h);
 
 /* Returns whether the session is closing (GOAWAY, a failure, no stream numbers left). No stream may
  * be opened then; open streams may still complete. */
 bool http2_closing(const http2 *h);
 
 /* Returns whether the server accepts extended CONNECT (RFC 8441 3), which its SETTINGS announce. */
-typedef enum { HTTP2_NOT_SAID, HTTP2_DECLINED, HTTP2_ACCEPTED } http2_said;
-http2_said http2_extended_connect(const http2 *h);
+typedef enum {
+    HTTP2_CONNECT_UNKNOWN,
+    HTTP2_CONNECT_UNSUPPORTED,
+    HTTP2_CONNECT_SUPPORTED
+} http2_connect_support;
+http2_connect_support http2_extended_connect(const http2 *h);
 
 /* Opens a stream and queues its HEADERS.
  *
@@ -149,29 +153,30 @@ void http2_head_free(http2_head *head);
 
 /* To be called after the owner has consumed `count` bytes of ->data (by buffer_consume): opens the
  * stream's window by `count`, and may widen it for a large response. */
-void http2_took(http2 *h, http2_stream *s, size_t count);
+void http2_consumed(http2 *h, http2_stream *s, size_t count);
 
 /* Releases the stream, which the owner must not use any more. An incomplete stream is reset with
  * CANCEL (an extended CONNECT that has sent its end: with NO_ERROR), and data received for it later
- * is dropped. If a header section of the stream is incomplete, http2_goodbye is called too. */
+ * is dropped. If a header section of the stream is incomplete, it also calls
+ * http2_submit_goaway. */
 void http2_release(http2 *h, http2_stream *s);
 
 /* Returns the next stream that http2_input, http2_output or http2_end has changed since this
  * function last returned it; NULL: none. */
-http2_stream *http2_next_touched(http2 *h);
+http2_stream *http2_next_changed(http2 *h);
 
 /* ---- the connection ---- */
 
-/* Sends a PING; http2_pings_answered counts acknowledgements. Returns false without memory, or when
+/* Sends a PING; http2_pings_acked counts acknowledgements. Returns false without memory, or when
  * the connection has failed. */
 bool http2_ping(http2 *h);
-uint64_t http2_pings_answered(const http2 *h);
+uint64_t http2_pings_acked(const http2 *h);
 
 /* Resets the count of frames without content. To be called every few seconds, so that the limit
  * applies to short periods only. */
-void http2_calm(http2 *h);
+void http2_reset_idle_frames(http2 *h);
 
 /* Queues GOAWAY with NO_ERROR; no stream may be opened after that. */
-void http2_goodbye(http2 *h);
+void http2_submit_goaway(http2 *h);
 
 #endif

@@ -25,9 +25,9 @@ failure_code http2_input(http2 *h, const uint8_t *bytes, size_t length) {
     return FAILURE_HTTP2_NOT_SPOKEN;
 }
 
-http2_said http2_extended_connect(const http2 *h) {
+http2_connect_support http2_extended_connect(const http2 *h) {
     (void)h;
-    return HTTP2_DECLINED;
+    return HTTP2_CONNECT_UNSUPPORTED;
 }
 
 void http2_end(http2 *h, failure_code code) {
@@ -64,7 +64,7 @@ uint32_t http2_open_streams(const http2 *h) {
     return 0;
 }
 
-uint32_t http2_most_streams(const http2 *h) {
+uint32_t http2_max_streams(const http2 *h) {
     (void)h;
     return 0;
 }
@@ -100,7 +100,7 @@ void http2_head_free(http2_head *head) {
     (void)head;
 }
 
-void http2_took(http2 *h, http2_stream *s, size_t count) {
+void http2_consumed(http2 *h, http2_stream *s, size_t count) {
     (void)h, (void)s, (void)count;
 }
 
@@ -108,7 +108,7 @@ void http2_release(http2 *h, http2_stream *s) {
     (void)h, (void)s;
 }
 
-http2_stream *http2_next_touched(http2 *h) {
+http2_stream *http2_next_changed(http2 *h) {
     (void)h;
     return NULL;
 }
@@ -118,16 +118,16 @@ bool http2_ping(http2 *h) {
     return false;
 }
 
-uint64_t http2_pings_answered(const http2 *h) {
+uint64_t http2_pings_acked(const http2 *h) {
     (void)h;
     return 0;
 }
 
-void http2_calm(http2 *h) {
+void http2_reset_idle_frames(http2 *h) {
     (void)h;
 }
 
-void http2_goodbye(http2 *h) {
+void http2_submit_goaway(http2 *h) {
     (void)h;
 }
 

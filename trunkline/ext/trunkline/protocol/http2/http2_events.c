@@ -12,7 +12,7 @@
 static http2_stream *reader(nghttp2_session *session, const nghttp2_frame *frame) {
     if (frame->hd.type != NGHTTP2_HEADERS) return NULL;
     http2_stream *s = http2_stream_of(session, frame->hd.stream_id);
-    return s == NULL || s->given_up || s->failure != FAILURE_NONE ? NULL : s;
+    return s == NULL || s->released || s->failure != FAILURE_NONE ? NULL : s;
 }
 
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user) {
@@ -48,13 +48,13 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
                    size_t length, void *user) {
     http2 *h = user;
     http2_stream *s = http2_stream_of(session, id);
-    bool wanted = s != NULL && !s->given_up && s->failure == FAILURE_NONE;
+    bool wanted = s != NULL && !s->released && s->failure == FAILURE_NONE;
     (void)flags;
     if (wanted && length > 0) {
         if (!buffer_append(&s->data, bytes, length)) return http2_no_memory(h);
         s->received += length;
         h->idle_frames = 0;
-        http2_touch(h, s);
+        http2_mark_changed(h, s);
     }
     int result = wanted ? nghttp2_session_consume_connection(session, length)
                         : nghttp2_session_consume(session, id, length);
@@ -63,15 +63,15 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
 
 /* ---- complete frames ---- */
 
-static void answer_ends(http2 *h, http2_stream *s) {
+static void response_ends(http2 *h, http2_stream *s) {
     s->ended = true;
     s->wants_body = false;
     if (s->request_ends == UINT64_MAX) s->upload_stopped = true;
-    http2_touch(h, s);
+    http2_mark_changed(h, s);
 }
 
-static void goaway_came(http2 *h, const nghttp2_goaway *goaway) {
-    h->goaway = true;
+static void note_goaway(http2 *h, const nghttp2_goaway *goaway) {
+    h->goaway_received = true;
     h->goaway_code = goaway->error_code;
     if (goaway->error_code == NGHTTP2_NO_ERROR && goaway->opaque_data_len == 0) return;
     int used = snprintf(h->detail, sizeof(h->detail), "GOAWAY with %s",
@@ -92,16 +92,16 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     switch (frame->hd.type) {
     case NGHTTP2_SETTINGS:
         if (frame->hd.flags & NGHTTP2_FLAG_ACK)
-            http2_settings_heard(h);
+            http2_settings_acked(h);
         else
-            h->settings_whole = true;
+            h->settings_applied = true;
         return 0;
     case NGHTTP2_PING:
-        if (!(frame->hd.flags & NGHTTP2_FLAG_ACK) || h->pings_answered == h->pings_out) return 0;
-        h->pings_answered++;
+        if (!(frame->hd.flags & NGHTTP2_FLAG_ACK) || h->pings_acked == h->pings_sent) return 0;
+        h->pings_acked++;
         h->idle_frames = 0;
         return 0;
-    case NGHTTP2_GOAWAY: goaway_came(h, &frame->goaway); return 0;
+    case NGHTTP2_GOAWAY: note_goaway(h, &frame->goaway); return 0;
     case NGHTTP2_RST_STREAM:
         s = http2_stream_of(session, frame->hd.stream_id);
         if (s == NULL) return 0;
@@ -115,11 +115,11 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
         break;
     case NGHTTP2_DATA:
         s = http2_stream_of(session, frame->hd.stream_id);
-        if (s == NULL || s->given_up || s->failure != FAILURE_NONE) return 0;
+        if (s == NULL || s->released || s->failure != FAILURE_NONE) return 0;
         break;
     default: return 0;
     }
-    if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) answer_ends(h, s);
+    if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) response_ends(h, s);
     return 0;
 }
 
@@ -139,13 +139,14 @@ static int before_send(nghttp2_session *session, const nghttp2_frame *frame, voi
     return 0;
 }
 
-/* Sets the verdict from a GOAWAY that nghttp2 sends for a protocol error, with the reason in it. */
-static void last_words(http2 *h, const nghttp2_goaway *goaway) {
+/* Sets ->pending_failure from a GOAWAY that nghttp2 sends for a protocol error, with the reason in
+ * it. */
+static void set_failure_from_goaway(http2 *h, const nghttp2_goaway *goaway) {
     const char *code = nghttp2_http2_strerror(goaway->error_code);
-    if (h->verdict != FAILURE_NONE || goaway->error_code == NGHTTP2_NO_ERROR) return;
-    h->verdict = goaway->error_code == NGHTTP2_ENHANCE_YOUR_CALM ? FAILURE_HTTP2_FLOOD
-                                                                 : FAILURE_HTTP2_PROTOCOL;
-    h->verdict_code = goaway->error_code;
+    if (h->pending_failure != FAILURE_NONE || goaway->error_code == NGHTTP2_NO_ERROR) return;
+    h->pending_failure = goaway->error_code == NGHTTP2_ENHANCE_YOUR_CALM ? FAILURE_HTTP2_FLOOD
+                                                                         : FAILURE_HTTP2_PROTOCOL;
+    h->pending_error_code = goaway->error_code;
     snprintf(h->detail, sizeof(h->detail), "%.*s%s%s%s",
              goaway->opaque_data_len > 200 ? 200 : (int)goaway->opaque_data_len,
              (const char *)goaway->opaque_data, goaway->opaque_data_len > 0 ? " (" : "", code,
@@ -159,12 +160,12 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *u
     case NGHTTP2_DATA: {
         http2_stream *s = http2_stream_of(session, frame->hd.stream_id);
         bool last = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
-        if (s == NULL || s->given_up) break;
+        if (s == NULL || s->released) break;
         if (s->connects ? frame->hd.type == NGHTTP2_HEADERS : last) h->ending = s;
         break;
     }
-    case NGHTTP2_GOAWAY: last_words(h, &frame->goaway); /* fall through */
-    default: h->answers++;
+    case NGHTTP2_GOAWAY: set_failure_from_goaway(h, &frame->goaway); /* fall through */
+    default: h->control_frames++;
     }
     return 0;
 }

@@ -16,7 +16,7 @@ static int flood(http2 *h, const char *detail) {
     return http2_stop(h, FAILURE_HTTP2_FLOOD, NGHTTP2_ENHANCE_YOUR_CALM, detail);
 }
 
-static bool ours_and_closed(const http2 *h, uint32_t id) {
+static bool is_closed_client_stream(const http2 *h, uint32_t id) {
     return id % 2 == 1 && id < nghttp2_session_get_next_stream_id(h->session) &&
            http2_stream_of(h->session, (int32_t)id) == NULL;
 }
@@ -35,7 +35,7 @@ static void late_data(http2 *h, uint32_t length) {
 /* Handles HEADERS for a closed stream. They are accepted after any stream was closed early, because
  * the server may have sent them before it received the client's RST_STREAM. */
 static void late_head(http2 *h, uint32_t id) {
-    if (h->any_left_early || !ours_and_closed(h, id)) return;
+    if (h->any_closed_early || !is_closed_client_stream(h, id)) return;
     http2_stop(h, FAILURE_HTTP2_PROTOCOL, NGHTTP2_STREAM_CLOSED,
                "HEADERS for a stream that is closed (STREAM_CLOSED)");
 }
@@ -43,7 +43,7 @@ static void late_head(http2 *h, uint32_t id) {
 /* Checks that the first frame is SETTINGS (RFC 9113 3.4). */
 static void first_frame(http2 *h, uint8_t type, uint8_t flags) {
     if (type == NGHTTP2_SETTINGS && !(flags & NGHTTP2_FLAG_ACK)) {
-        h->settings_came = true;
+        h->settings_begun = true;
         return;
     }
     bool older = memcmp(h->frame_head, "HTTP/1.", 7) == 0;
@@ -52,14 +52,14 @@ static void first_frame(http2 *h, uint8_t type, uint8_t flags) {
 }
 
 static void frame_begins(http2 *h, uint8_t type, uint8_t flags, uint32_t id, uint32_t length) {
-    if (!h->settings_came) first_frame(h, type, flags);
+    if (!h->settings_begun) first_frame(h, type, flags);
     if (length > FRAME_MOST) {
         http2_stop(h, FAILURE_HTTP2_PROTOCOL, NGHTTP2_FRAME_SIZE_ERROR,
                    "a frame larger than allowed (FRAME_SIZE_ERROR)");
     }
     switch (type) {
     case NGHTTP2_DATA:
-        if (length == 0 || !ours_and_closed(h, id)) break;
+        if (length == 0 || !is_closed_client_stream(h, id)) break;
         late_data(h, length);
         return;
     case NGHTTP2_HEADERS:

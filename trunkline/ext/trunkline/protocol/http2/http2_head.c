@@ -53,7 +53,7 @@ static bool add_field(http2_section *section, const uint8_t *name, size_t name_l
     return true;
 }
 
-static int status_came(http2 *h, http2_stream *s, int status) {
+static int take_status(http2 *h, http2_stream *s, int status) {
     h->section.status = status;
     if (status >= 200 || ++s->informational <= s->limits->informational ||
         !GUARD(HTTP2_INFORMATIONAL_LIMIT))
@@ -69,7 +69,7 @@ int http2_section_field(http2 *h, http2_stream *s, const uint8_t *name, size_t n
     size_t most = s->final_seen ? limits->trailer_bytes : limits->head_bytes;
     if (GUARD(HTTP2_HEAD_BYTES) && section->size > most)
         return refuse(h, s, s->final_seen ? FAILURE_TRAILER_TOO_LARGE : FAILURE_HEAD_TOO_LARGE);
-    if (name_length > 0 && name[0] == ':') return status_came(h, s, (int)number(value, 3));
+    if (name_length > 0 && name[0] == ':') return take_status(h, s, (int)number(value, 3));
     if (GUARD(HTTP2_FIELD_COUNT) && section->field_count == limits->fields)
         return refuse(h, s, FAILURE_TOO_MANY_FIELDS);
     if (HTTP1_SAME(name, name_length, "content-length"))
@@ -102,7 +102,7 @@ bool http2_section_end(http2 *h, http2_stream *s) {
     http2_head *head = take_section(&h->section);
     h->section.of = NULL;
     if (head == NULL) return false;
-    http2_touch(h, s);
+    http2_mark_changed(h, s);
     if (s->final_seen) {
         s->trailers = head;
         return true;

@@ -28,31 +28,31 @@ struct http2 {
     http2_memory memory;
     http2_limits limits;
     failure_code failure; /* of the connection */
-    bool over;            /* nghttp2 must not be called any more */
+    bool session_ended;   /* nghttp2 must not be called any more */
     char detail[256];
 
     /* why a callback stopped the session, and the error code for GOAWAY */
-    failure_code verdict;
-    uint32_t verdict_code;
+    failure_code pending_failure;
+    uint32_t pending_error_code;
 
-    bool settings_came;    /* the server's first frame began, and is SETTINGS */
-    bool settings_whole;   /* the server's SETTINGS were received completely and applied */
-    uint32_t settings_out; /* SETTINGS sent that the server has not acknowledged */
-    bool narrow;           /* new streams have narrow windows */
-    bool goodbye;          /* the client has sent GOAWAY */
-    bool goaway;           /* the server has sent GOAWAY */
+    bool settings_begun;       /* the server's first frame began, and is SETTINGS */
+    bool settings_applied;     /* the server's SETTINGS were received completely and applied */
+    uint32_t settings_unacked; /* SETTINGS sent that the server has not acknowledged */
+    bool narrow;               /* new streams have narrow windows */
+    bool goaway_sent;          /* the client has sent GOAWAY */
+    bool goaway_received;      /* the server has sent GOAWAY */
     uint32_t goaway_code;
-    uint64_t pings_out, pings_answered;
+    uint64_t pings_sent, pings_acked;
 
     /* output */
-    buffer ahead;         /* frames that input caused, composed before http2_output was called */
-    uint32_t answers;     /* frames composed since http2_output, except HEADERS and DATA */
-    uint64_t composed;    /* bytes composed so far */
-    http2_stream *ending; /* the frame being composed is the last of this stream's request */
+    buffer early_output;     /* frames that input caused, composed before http2_output was called */
+    uint32_t control_frames; /* frames composed since http2_output, except HEADERS and DATA */
+    uint64_t composed;       /* bytes composed so far */
+    http2_stream *ending;    /* the frame being composed is the last of this stream's request */
 
     /* streams */
     list streams; /* owned */
-    list touched; /* see http2_next_touched */
+    list changed; /* see http2_next_changed */
     uint32_t open;
     list free_streams; /* owned; for reuse */
     uint32_t free_stream_count;
@@ -63,7 +63,7 @@ struct http2 {
     uint32_t idle_frames;
     uint32_t continuations; /* of the header section */
     uint64_t late_data;     /* bytes of DATA that the server may still send for closed streams */
-    bool any_left_early;    /* a stream was closed before its response had ended */
+    bool any_closed_early;  /* a stream was closed before its response had ended */
 
     http2_section section;
     nghttp2_nv *header_list; /* owned; the headers of the request being sent */
@@ -74,7 +74,7 @@ struct http2 {
 
 /* Stops the session from a callback of nghttp2, which must return this result. `code`: RFC 9113 7.
  */
-int http2_stop(http2 *h, failure_code verdict, uint32_t code, const char *detail);
+int http2_stop(http2 *h, failure_code failure, uint32_t code, const char *detail);
 
 static inline int http2_no_memory(http2 *h) {
     return http2_stop(h, FAILURE_OUT_OF_MEMORY, NGHTTP2_INTERNAL_ERROR, NULL);
@@ -85,7 +85,7 @@ void http2_fail(http2 *h, failure_code code);
 
 /* Checks the result of an nghttp2 function. When it ran out of memory, fails the connection and
  * returns false. */
-bool http2_done(http2 *h, int result);
+bool http2_check_result(http2 *h, int result);
 
 /* ---- http2_memory.c ---- */
 
@@ -95,7 +95,7 @@ void http2_memory_free(http2_memory *memory); /* frees all blocks */
 /* ---- http2_frames.c ---- */
 
 /* Returns how many bytes of the input belong to the current or next frame. Counts frames, and may
- * set ->verdict. */
+ * set ->pending_failure. */
 size_t http2_next_piece(http2 *h, const uint8_t *bytes, size_t length);
 
 /* ---- http2_events.c: callbacks of nghttp2 ---- */
@@ -119,7 +119,7 @@ void http2_section_free(http2_section *section);
 http2_stream *http2_stream_new(http2 *h, uint32_t window);
 void http2_stream_free(http2 *h, http2_stream *s); /* or keeps it in ->free_streams */
 void http2_streams_free(http2 *h);                 /* all of them */
-void http2_touch(http2 *h, http2_stream *s);
+void http2_mark_changed(http2 *h, http2_stream *s);
 
 /* Fails the stream, unless it has failed or ended already. */
 void http2_stream_fail(http2 *h, http2_stream *s, failure_code code);
@@ -138,7 +138,7 @@ bool http2_window_reserve(http2 *h, uint32_t *window);
 void http2_window_release(http2_stream *s);
 
 /* To be called when the server acknowledges SETTINGS. */
-void http2_settings_heard(http2 *h);
+void http2_settings_acked(http2 *h);
 
 /* Widens the window of a large response, when its owner takes data. */
 void http2_window_widen(http2 *h, http2_stream *s);

@@ -36,16 +36,16 @@ static bool fits(size_t count, size_t size) {
     return size == 0 || count <= (SIZE_MAX - sizeof(http2_block)) / size;
 }
 
-static void *take(size_t size, void *memory) {
+static void *allocate(size_t size, void *memory) {
     return link_block(memory, fits(size, 1) ? malloc(sizeof(http2_block) + size) : NULL);
 }
 
-static void *take_zeroed(size_t count, size_t size, void *memory) {
+static void *allocate_zeroed(size_t count, size_t size, void *memory) {
     bool possible = fits(count, size);
     return link_block(memory, possible ? calloc(1, sizeof(http2_block) + count * size) : NULL);
 }
 
-static void give(void *bytes, void *memory) {
+static void release(void *bytes, void *memory) {
     if (bytes == NULL) return;
     unlink_block(memory, block_of(bytes));
     free(block_of(bytes));
@@ -54,7 +54,7 @@ static void give(void *bytes, void *memory) {
 /* Like realloc: without memory it returns NULL, and the old block stays valid. */
 static void *resize(void *bytes, size_t size, void *of) {
     http2_memory *memory = of;
-    if (bytes == NULL) return take(size, memory);
+    if (bytes == NULL) return allocate(size, memory);
     http2_block *old = block_of(bytes);
     unlink_block(memory, old);
     http2_block *moved = fits(size, 1) ? realloc(old, sizeof(http2_block) + size) : NULL;
@@ -64,7 +64,7 @@ static void *resize(void *bytes, size_t size, void *of) {
 }
 
 nghttp2_mem http2_memory_of(http2_memory *memory) {
-    return (nghttp2_mem){memory, take, give, take_zeroed, resize};
+    return (nghttp2_mem){memory, allocate, release, allocate_zeroed, resize};
 }
 
 void http2_memory_free(http2_memory *memory) {

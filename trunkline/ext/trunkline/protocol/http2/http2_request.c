@@ -37,7 +37,7 @@ static word trim(word w) {
 }
 
 /* Returns whether the field is connection-specific, or sent as a pseudo-header. */
-static bool left_out(word name, word value) {
+static bool is_omitted(word name, word value) {
     static const char *const names[] = {"connection",       "host",    "keep-alive",
                                         "proxy-connection", "upgrade", "http2-settings",
                                         "transfer-encoding"};
@@ -49,7 +49,7 @@ static bool left_out(word name, word value) {
 
 /* Returns whether the field must not be indexed, because the sizes of later requests would then
  * reveal its value (RFC 7541 7.1). */
-static bool secret(word name) {
+static bool is_sensitive(word name) {
     return IS(name, "authorization") || IS(name, "cookie") || IS(name, "proxy-authorization");
 }
 
@@ -113,8 +113,8 @@ static size_t translate(http2 *h, const char *scheme, word head, bool *connects)
     for (word name; next_line(&head, &line);) {
         if (!next_word(&line, ':', &name)) return 0;
         word value = trim(line);
-        if (left_out(name, value) || (*connects && IS(name, "sec-websocket-key"))) continue;
-        put(&at, name, value, secret(name) ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE);
+        if (is_omitted(name, value) || (*connects && IS(name, "sec-websocket-key"))) continue;
+        put(&at, name, value, is_sensitive(name) ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE);
     }
     return (size_t)(at - h->header_list);
 }
@@ -140,7 +140,7 @@ http2_stream *http2_request(http2 *h, const char *scheme, const char *head, size
         http2_library_request(h->session, NULL, h->header_list, count, body ? &provider : NULL, s);
     if (s->id < 0) {
         http2_stream_free(h, s);
-        http2_done(h, s->id);
+        http2_check_result(h, s->id);
         return NULL;
     }
     h->open++;

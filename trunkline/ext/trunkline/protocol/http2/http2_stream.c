@@ -53,14 +53,14 @@ static void destroy(http2_stream *s) {
     free(s);
 }
 
-static void untouch(http2 *h, http2_stream *s) {
-    if (!s->touched) return;
-    list_remove(&h->touched, &s->touched_node);
-    s->touched = false;
+static void unmark_changed(http2 *h, http2_stream *s) {
+    if (!s->changed) return;
+    list_remove(&h->changed, &s->changed_node);
+    s->changed = false;
 }
 
 void http2_stream_free(http2 *h, http2_stream *s) {
-    untouch(h, s);
+    unmark_changed(h, s);
     if (h->section.of == s) h->section.of = NULL;
     http2_window_release(s);
     list_remove(&h->streams, &s->node);
@@ -87,15 +87,15 @@ void http2_streams_free(http2 *h) {
     free_all(&h->free_streams);
 }
 
-void http2_touch(http2 *h, http2_stream *s) {
-    if (s->touched || s->given_up) return;
-    s->touched = true;
-    list_append(&h->touched, &s->touched_node);
+void http2_mark_changed(http2 *h, http2_stream *s) {
+    if (s->changed || s->released) return;
+    s->changed = true;
+    list_append(&h->changed, &s->changed_node);
 }
 
-http2_stream *http2_next_touched(http2 *h) {
-    http2_stream *s = LIST_FIRST(&h->touched, http2_stream, touched_node);
-    if (s != NULL) untouch(h, s);
+http2_stream *http2_next_changed(http2 *h) {
+    http2_stream *s = LIST_FIRST(&h->changed, http2_stream, changed_node);
+    if (s != NULL) unmark_changed(h, s);
     return s;
 }
 
@@ -105,7 +105,7 @@ void http2_stream_fail(http2 *h, http2_stream *s, failure_code code) {
     if (s->ended || s->failure != FAILURE_NONE) return;
     s->failure = code;
     s->wants_body = false;
-    http2_touch(h, s);
+    http2_mark_changed(h, s);
 }
 
 static bool lacks_data(const http2_stream *s) {
@@ -126,7 +126,7 @@ static failure_code close_reason(const http2 *h, const http2_stream *s, uint32_t
         return code == NGHTTP2_REFUSED_STREAM ? FAILURE_HTTP2_REFUSED : FAILURE_HTTP2_RESET;
     /* nghttp2 closes with REFUSED_STREAM the streams that a GOAWAY excluded, and those whose
      * request it cannot compose. */
-    bool composed = h->goaway || !h->memory.exhausted;
+    bool composed = h->goaway_received || !h->memory.exhausted;
     if (code == NGHTTP2_REFUSED_STREAM)
         return composed ? FAILURE_HTTP2_GONE : FAILURE_OUT_OF_MEMORY;
     /* All other streams were reset by nghttp2: DATA contradicts Content-Length, or the head or a
@@ -139,11 +139,11 @@ static failure_code close_reason(const http2 *h, const http2_stream *s, uint32_t
 void http2_stream_closed(http2 *h, http2_stream *s, uint32_t code) {
     if (!s->ended && !s->reset) {
         h->late_data += h->limits.stream_window;
-        h->any_left_early = true;
+        h->any_closed_early = true;
     }
     s->closed = true;
     h->open--;
-    if (s->given_up) {
+    if (s->released) {
         http2_stream_free(h, s);
         return;
     }
@@ -156,7 +156,7 @@ void http2_stream_closed(http2 *h, http2_stream *s, uint32_t code) {
     }
     if (s->request_ends == UINT64_MAX) s->upload_stopped = true;
     s->wants_body = false;
-    http2_touch(h, s);
+    http2_mark_changed(h, s);
 }
 
 void http2_release(http2 *h, http2_stream *s) {
@@ -165,24 +165,24 @@ void http2_release(http2 *h, http2_stream *s) {
         return;
     }
     /* No other stream's head can be received before the rest of this section (RFC 9113 4.3). */
-    if (h->section.of == s) http2_goodbye(h);
+    if (h->section.of == s) http2_submit_goaway(h);
     /* A tunnel that the client has ended is not cancelled (RFC 8441 5). */
     bool ended = s->connects && s->body_ended && buffer_length(&s->upload) == 0;
     uint32_t code = ended ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL;
-    untouch(h, s);
-    s->given_up = true;
+    unmark_changed(h, s);
+    s->released = true;
     free_heads(s);
     forget_buffer(&s->data);
     forget_buffer(&s->upload);
-    http2_done(h, nghttp2_submit_rst_stream(h->session, NGHTTP2_FLAG_NONE, s->id, code));
+    http2_check_result(h, nghttp2_submit_rst_stream(h->session, NGHTTP2_FLAG_NONE, s->id, code));
 }
 
 /* ---- the response's data ---- */
 
-void http2_took(http2 *h, http2_stream *s, size_t count) {
+void http2_consumed(http2 *h, http2_stream *s, size_t count) {
     if (s->closed || s->ended) return;
     http2_window_widen(h, s);
-    http2_done(h, nghttp2_session_consume_stream(h->session, s->id, count));
+    http2_check_result(h, nghttp2_session_consume_stream(h->session, s->id, count));
 }
 
 http2_head *http2_take_head(http2_stream *s) {
@@ -209,7 +209,7 @@ bool http2_feed(http2 *h, http2_stream *s, const void *piece, size_t length, boo
     s->wants_body = !last && buffer_length(&s->upload) == 0;
     if (!s->deferred || s->wants_body) return true;
     s->deferred = false;
-    return http2_done(h, nghttp2_session_resume_data(h->session, s->id));
+    return http2_check_result(h, nghttp2_session_resume_data(h->session, s->id));
 }
 
 uint64_t http2_fed_and_framed(const http2_stream *s) {
@@ -238,7 +238,7 @@ static http2_signed read_body(nghttp2_session *session, int32_t id, uint8_t *out
         *flags |= NGHTTP2_DATA_FLAG_EOF;
     } else {
         s->wants_body = true;
-        http2_touch(h, s);
+        http2_mark_changed(h, s);
     }
     return (http2_signed)length;
 }

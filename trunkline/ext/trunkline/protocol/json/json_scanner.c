@@ -78,11 +78,11 @@ static bool is_on_path(const json_scanner *s) {
     return !s->wanted && s->depth == s->on_path && s->depth > 0;
 }
 
-static void place_at(const json_scanner *s, size_t at, uint64_t line, json_place *place) {
-    place->byte = s->offset + at + 1;
-    place->line = line;
-    place->positions = is_document(s) ? s->positions + 1 : s->positions;
-    place->levels = is_document(s) ? s->on_path : s->positions[0] != NO_RECORD;
+static void location_at(const json_scanner *s, size_t at, uint64_t line, json_location *location) {
+    location->byte = s->offset + at + 1;
+    location->line = line;
+    location->positions = is_document(s) ? s->positions + 1 : s->positions;
+    location->levels = is_document(s) ? s->on_path : s->positions[0] != NO_RECORD;
 }
 
 /* Fails at the byte `at`, with JSON_TOO_LARGE instead if the wanted value was too large already. */
@@ -103,9 +103,9 @@ static step fail(json_scanner *s, json_failure failure) {
     return fail_at(s, s->at, failure);
 }
 
-json_failure json_scanner_failure(const json_scanner *s, json_place *place) {
-    place_at(s, s->at, s->line, place);
-    if (s->at == buffer_length(&s->bytes) && place->byte > 1) place->byte--;
+json_failure json_scanner_failure(const json_scanner *s, json_location *location) {
+    location_at(s, s->at, s->line, location);
+    if (s->at == buffer_length(&s->bytes) && location->byte > 1) location->byte--;
     return s->failure;
 }
 
@@ -472,7 +472,7 @@ static json_result take(json_scanner *s, json_value *value) {
     value->bytes = buffer_head(&s->bytes) + s->mark;
     value->length = s->at - s->mark;
     value->read = s->read;
-    place_at(s, s->mark, s->value_line, &value->place);
+    location_at(s, s->mark, s->value_line, &value->location);
     s->wanted = false;
     s->mark = NO_MARK;
     return JSON_VALUE;

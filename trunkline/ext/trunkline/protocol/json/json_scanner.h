@@ -77,7 +77,7 @@ typedef enum {
 /* Returns the text of a failure, for an error message. */
 const char *json_failure_words(json_failure failure);
 
-/* Values in json_place.positions for a level whose value is not an element of an array. */
+/* Values in json_location.positions for a level whose value is not an element of an array. */
 #define JSON_MEMBER UINT64_MAX        /* the member that the path's segment names */
 #define JSON_UNKNOWN (UINT64_MAX - 1) /* a member that is not on the path, or none */
 
@@ -90,13 +90,13 @@ typedef struct {
      * until its next call. */
     const uint64_t *positions;
     size_t levels;
-} json_place;
+} json_location;
 
 typedef struct {
     const uint8_t *bytes; /* owned by the scanner, valid until it is fed or freed */
     size_t length;
-    json_place place; /* of the first byte */
-    bool read;        /* the reader has read it, perhaps with values that follow it */
+    json_location location; /* of the first byte */
+    bool read;              /* the reader has read it, perhaps with values that follow it */
 } json_value;
 
 typedef enum {
@@ -144,9 +144,9 @@ void json_scanner_finish(json_scanner *s);
 /* Scans up to the end of the next wanted value. `value` is written only for JSON_VALUE. */
 json_result json_scanner_next(json_scanner *s, json_value *value);
 
-/* Returns the failure, and stores where it is in *place: the first invalid byte, or the last byte
- * of the stream when a byte is missing. */
-json_failure json_scanner_failure(const json_scanner *s, json_place *place);
+/* Returns the failure, and stores where it is in *location: the first invalid byte, or the last
+ * byte of the stream when a byte is missing. */
+json_failure json_scanner_failure(const json_scanner *s, json_location *location);
 
 void json_scanner_free(json_scanner *s);
 

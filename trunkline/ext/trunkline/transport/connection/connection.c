@@ -40,11 +40,11 @@ connection *connection_new(const dialled *d, const route *r, uint64_t owner, nan
     c->session = d->session;
     c->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
     c->owner = owner;
-    c->born = now;
-    c->answered_in = NEVER;
+    c->opened_at = now;
+    c->last_first_byte = NEVER;
     c->arrived.at = -1;
     arrival_watch(c->descriptor);
-    if (c->session != NULL) tls_tell_arrivals(c->session, &c->arrived);
+    if (c->session != NULL) tls_record_arrivals(c->session, &c->arrived);
     describe_peer(c, d, r);
     return c;
 }
@@ -54,8 +54,8 @@ io_result connection_read(connection *c, void *bytes, size_t length, size_t *cou
         failure_set(f, FAILURE_FORKED, PHASE_READ, 0, NULL);
         return IO_FAILED;
     }
-    socket_io s = {c->descriptor, c->session, c->next_waits, &c->arrived};
-    c->next_waits = false;
+    socket_io s = {c->descriptor, c->session, c->next_read_waits, &c->arrived};
+    c->next_read_waits = false;
     io_result io = socket_io_read(s, bytes, length, count, f);
     c->drained = io == IO_DONE && (c->session ? tls_drained(c->session) : *count < length);
     return io;
@@ -73,10 +73,11 @@ io_result connection_write(connection *c, const void *bytes, size_t length, size
 
 bool connection_wait_in_read(connection *c) {
     if (c->descriptor < 0) return false;
-    if (!c->reads_wait) c->reads_wait = portable_let_recv_wait(c->descriptor, CONNECTION_READ_WAIT);
-    if (!c->reads_wait) return false;
-    c->next_waits = c->session == NULL;
-    return c->next_waits || tls_wait_in_read(c->session);
+    if (!c->recv_may_wait)
+        c->recv_may_wait = portable_let_recv_wait(c->descriptor, CONNECTION_READ_WAIT);
+    if (!c->recv_may_wait) return false;
+    c->next_read_waits = c->session == NULL;
+    return c->next_read_waits || tls_wait_in_read(c->session);
 }
 
 bool connection_pending(const connection *c) {
@@ -105,7 +106,7 @@ void connection_free(connection *c, bool notify) {
 nanoseconds connection_due(const connection *c, nanoseconds max_age) {
     if (max_age == 0) return NEVER;
     nanoseconds earlier = max_age / 128 * (nanoseconds)(c->id % 16);
-    return clock_after(c->born, max_age - earlier);
+    return clock_after(c->opened_at, max_age - earlier);
 }
 
 /* ---- response times ---- */
@@ -118,18 +119,19 @@ static void store(uint32_t *where, uint32_t value) {
     __atomic_store_n(where, value, __ATOMIC_RELAXED);
 }
 
-void connection_answered(connection *c, nanoseconds span) {
-    uint32_t asleep = load(&c->asleep);
-    __atomic_store_n(&c->answered_in, span, __ATOMIC_RELAXED);
-    if (asleep > 0) store(&c->asleep, asleep - 1);
+void connection_note_response(connection *c, nanoseconds span) {
+    uint32_t skips = load(&c->busy_poll_skips);
+    __atomic_store_n(&c->last_first_byte, span, __ATOMIC_RELAXED);
+    if (skips > 0) store(&c->busy_poll_skips, skips - 1);
 }
 
-void connection_waited_awake(connection *c, bool for_nothing) {
-    uint32_t next = for_nothing ? backoff_next(load(&c->asleep_next)) : 0;
-    store(&c->asleep, next);
-    store(&c->asleep_next, next);
+void connection_note_busy_poll(connection *c, bool in_vain) {
+    uint32_t next = in_vain ? backoff_next(load(&c->busy_poll_backoff)) : 0;
+    store(&c->busy_poll_skips, next);
+    store(&c->busy_poll_backoff, next);
 }
 
 bool connection_is_quick(const connection *c, nanoseconds span) {
-    return load(&c->asleep) == 0 && __atomic_load_n(&c->answered_in, __ATOMIC_RELAXED) <= span;
+    return load(&c->busy_poll_skips) == 0 &&
+           __atomic_load_n(&c->last_first_byte, __ATOMIC_RELAXED) <= span;
 }

@@ -23,18 +23,19 @@ typedef struct connection {
     int descriptor; /* owned; -1 once closed, or in the child after fork */
     tls *session;   /* owned; NULL: plain */
     uint64_t id;
-    uint64_t owner;  /* number of the client family that opened it */
-    uint32_t uses;   /* calls sent on it, including the present one */
-    bool reads_wait; /* portable_let_recv_wait was called for the socket */
-    bool next_waits; /* see connection_wait_in_read */
-    bool drained;    /* the last read took all that had arrived */
-    arrival arrived; /* arrival time of the bytes read last; set ->wanted before the read */
-    nanoseconds born;
+    uint64_t owner;       /* number of the client family that opened it */
+    uint32_t uses;        /* calls sent on it, including the present one */
+    bool recv_may_wait;   /* portable_let_recv_wait was called for the socket */
+    bool next_read_waits; /* see connection_wait_in_read */
+    bool drained;         /* the last read took all that had arrived */
+    arrival arrived;      /* arrival time of the bytes read last; set ->wanted before the read */
+    nanoseconds opened_at;
     nanoseconds idle_since;
     nanoseconds idle_until;
-    nanoseconds answered_in; /* atomic; the last response's time to first byte; NEVER: none yet */
-    uint32_t asleep, asleep_next; /* atomic; calls that still skip busy-polling; last backoff */
-    char address[80];             /* "127.0.0.1:443", "[::1]:80", or the path of a Unix socket */
+    nanoseconds last_first_byte; /* atomic; the last response's time to first byte; NEVER: none */
+    uint32_t busy_poll_skips;    /* atomic; calls that still skip busy-polling */
+    uint32_t busy_poll_backoff;  /* atomic; the last value of backoff_next */
+    char address[80];            /* "127.0.0.1:443", "[::1]:80", or the path of a Unix socket */
     /* owns this struct; NULL: the connection uses HTTP/1.1, for one call at a time */
     struct http2_connection *http2;
     uint32_t streams;      /* over HTTP/2: calls that use it now */
@@ -80,11 +81,11 @@ bool connection_check_alive(connection *c, event_loop *l, nanoseconds now);
 nanoseconds connection_due(const connection *c, nanoseconds max_age);
 
 /* Records the time from the request to the first byte of its response. */
-void connection_answered(connection *c, nanoseconds span);
+void connection_note_response(connection *c, nanoseconds span);
 
 /* Records whether a busy-poll for a response was in vain. After one in vain the next eight calls do
  * not busy-poll; the number doubles with each further one in vain. */
-void connection_waited_awake(connection *c, bool for_nothing);
+void connection_note_busy_poll(connection *c, bool in_vain);
 
 /* Returns whether a response is likely within `span`, so that busy-polling for it is worthwhile. */
 bool connection_is_quick(const connection *c, nanoseconds span);

@@ -32,12 +32,12 @@ struct dial {
     nanoseconds began;              /* when the stage began */
     nanoseconds spent[PHASE_COUNT]; /* time spent in earlier stages, by phase */
     resolution *names;
-    bool asked;      /* a look-up was started */
-    endpoint target; /* set once STAGE_TARGET is over */
+    bool lookup_started; /* a look-up was started */
+    endpoint target;     /* set once STAGE_TARGET is over */
     connecting *connecting;
-    int descriptor; /* -1: not connected */
-    tls *session;   /* the innermost session so far */
-    bool shaking;   /* the handshake of `session` is under way */
+    int descriptor;    /* -1: not connected */
+    tls *session;      /* the innermost session so far */
+    bool in_handshake; /* the handshake of `session` is under way */
     tunnel *tunnel;
     io_result wants;     /* what to wait for on ->descriptor */
     unsigned generation; /* of the process that dials */
@@ -68,7 +68,7 @@ static nanoseconds phase_deadline(const dial *d) {
     return limit == NEVER ? NEVER : clock_after(d->began, limit - d->spent[phase]);
 }
 
-static void go_on(dial *d) {
+static void next_stage(dial *d) {
     nanoseconds now = clock_now();
     d->spent[dial_phase(d)] += now > d->began ? now - d->began : 0;
     if (d->stage != STAGE_TLS) d->stage++;
@@ -96,7 +96,7 @@ static io_result look_up(dial *d, const char *host, uint16_t port, const endpoin
                          size_t *count, failure *f) {
     if (d->names == NULL) {
         io_result result = resolve_start(host, port, d->options->max_age, d->waker, &d->names, f);
-        d->asked |= result == IO_WAIT;
+        d->lookup_started |= result == IO_WAIT;
         if (result != IO_DONE) return result;
     }
     return resolve_result(d->names, list, count, f);
@@ -142,14 +142,14 @@ static io_result step_names(dial *d, failure *f) {
 
 /* ---- connect ---- */
 
-static void distrust_name(const dial *d) {
+static void forget_address(const dial *d) {
     if (d->route->unix_path == NULL) resolve_forget(peer_host(d));
 }
 
 static io_result step_connect(dial *d, nanoseconds now, failure *f) {
     const endpoint *peer;
     io_result result = connecting_step(d->connecting, now, &d->descriptor, &peer, f);
-    if (result == IO_FAILED && !descriptors_scarce(f->system_error)) distrust_name(d);
+    if (result == IO_FAILED && !descriptors_scarce(f->system_error)) forget_address(d);
     if (result != IO_DONE) return result;
     memcpy(&d->result.peer, &peer->address, peer->length);
     d->result.peer_length = peer->length;
@@ -168,23 +168,23 @@ static bool start_tls(dial *d, tls_context *context, const char *name, const voi
     if (session == NULL) return false;
     if (d->session != NULL) tls_nest(session, d->session);
     d->session = session;
-    return d->shaking = true;
+    return d->in_handshake = true;
 }
 
-static io_result shake(dial *d, failure *f) {
+static io_result run_handshake(dial *d, failure *f) {
     d->wants = tls_handshake(d->session, f);
     if (d->wants == IO_FAILED) return IO_FAILED;
     if (d->wants != IO_DONE) return IO_WAIT;
-    d->shaking = false;
+    d->in_handshake = false;
     return IO_DONE;
 }
 
 static io_result step_tls(dial *d, failure *f) {
     const route *r = d->route;
     if (r->tls_name == NULL) return IO_DONE;
-    if (!d->shaking && !start_tls(d, d->options->tls, r->tls_name, r->key, r->key_length, f))
+    if (!d->in_handshake && !start_tls(d, d->options->tls, r->tls_name, r->key, r->key_length, f))
         return IO_FAILED;
-    return shake(d, f);
+    return run_handshake(d, f);
 }
 
 /* The proxy's label is the key of the TLS session, so that it is resumed for every server behind
@@ -192,10 +192,10 @@ static io_result step_tls(dial *d, failure *f) {
 static io_result step_proxy_tls(dial *d, failure *f) {
     const proxy *p = d->route->proxy;
     if (p == NULL || p->tls_name == NULL) return IO_DONE;
-    if (!d->shaking &&
+    if (!d->in_handshake &&
         !start_tls(d, d->options->proxy_tls, p->tls_name, p->label, strlen(p->label), f))
         return IO_FAILED;
-    return shake(d, f);
+    return run_handshake(d, f);
 }
 
 /* ---- the tunnel through a proxy ---- */
@@ -216,35 +216,35 @@ static io_result step_tunnel(dial *d, failure *f) {
 /* Names the proxy in a failure before the tunnel, because the route's label names only the
  * server. */
 static io_result name_proxy(const dial *d, failure *f) {
-    failure told = *f;
+    failure original = *f;
     if (d->route->proxy != NULL &&
         (d->stage == STAGE_NAMES || d->stage == STAGE_CONNECT || d->stage == STAGE_PROXY_TLS))
-        failure_set(f, told.code, told.phase, told.system_error, "proxy %.60s: %.240s",
-                    d->route->proxy->label, told.detail);
+        failure_set(f, original.code, original.phase, original.system_error, "proxy %.60s: %.240s",
+                    d->route->proxy->label, original.detail);
     return IO_FAILED;
 }
 
 /* ---- the whole dial ---- */
 
-static io_result too_late(dial *d, failure *f) {
-    char asked[48];
+static io_result timed_out(dial *d, failure *f) {
+    char limit[48];
     double seconds = (double)d->options->timeouts[dial_phase(d)] / (double)SECOND;
-    snprintf(asked, sizeof(asked), "within %g s", seconds);
+    snprintf(limit, sizeof(limit), "within %g s", seconds);
     switch (d->stage) {
     case STAGE_TARGET:
     case STAGE_NAMES:
         failure_set(f, FAILURE_RESOLVE_TIMEOUT, PHASE_RESOLVE, 0, "no address of %s was found %s",
-                    d->stage == STAGE_TARGET ? d->route->host : peer_host(d), asked);
+                    d->stage == STAGE_TARGET ? d->route->host : peer_host(d), limit);
         break;
     case STAGE_CONNECT:
-        connecting_too_late(d->connecting, asked, f);
-        distrust_name(d);
+        connecting_timed_out(d->connecting, limit, f);
+        forget_address(d);
         break;
-    case STAGE_TUNNEL: tunnel_too_late(d->tunnel, asked, f); break;
+    case STAGE_TUNNEL: tunnel_timed_out(d->tunnel, limit, f); break;
     default:
         failure_set(f, FAILURE_TLS_TIMEOUT, PHASE_TLS, 0,
                     "%s did not complete the TLS handshake %s",
-                    d->stage == STAGE_TLS ? d->route->label : d->route->proxy->label, asked);
+                    d->stage == STAGE_TLS ? d->route->label : d->route->proxy->label, limit);
     }
     return name_proxy(d, f);
 }
@@ -267,7 +267,7 @@ static io_result advance(dial *d, nanoseconds now, failure *f) {
         if (result == IO_FAILED) return name_proxy(d, f);
         if (result != IO_DONE) return result;
         bool last = d->stage == STAGE_TLS;
-        go_on(d);
+        next_stage(d);
         if (last) return IO_DONE;
     }
 }
@@ -288,11 +288,11 @@ io_result dial_step(dial *d, nanoseconds now, dialled *out, failure *f) {
         return IO_FAILED;
     }
     io_result result = advance(d, now, f);
-    if (result == IO_WAIT && now >= phase_deadline(d)) return too_late(d, f);
+    if (result == IO_WAIT && now >= phase_deadline(d)) return timed_out(d, f);
     if (result != IO_DONE) return result;
     d->result.descriptor = d->descriptor;
     d->result.session = d->session;
-    if (d->asked) d->result.resolved_in = d->spent[PHASE_RESOLVE];
+    if (d->lookup_started) d->result.resolved_in = d->spent[PHASE_RESOLVE];
     d->result.connected_in = d->spent[PHASE_CONNECT];
     if (d->session != NULL) d->result.secured_in = d->spent[PHASE_TLS];
     *out = d->result;
@@ -317,7 +317,7 @@ refusal *dial_refusal(dial *d) {
     return d->tunnel != NULL ? tunnel_refusal(d->tunnel) : NULL;
 }
 
-bool dial_looks_up(const dial *d) {
+bool dial_is_resolving(const dial *d) {
     return d->names != NULL;
 }
 

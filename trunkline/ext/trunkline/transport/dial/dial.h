@@ -49,7 +49,7 @@ call_phase dial_phase(const dial *d); /* PHASE_RESOLVE, PHASE_CONNECT or PHASE_T
 refusal *dial_refusal(dial *d);
 
 /* Returns whether the dial waits for a name look-up, whose end wakes the waker. */
-bool dial_looks_up(const dial *d);
+bool dial_is_resolving(const dial *d);
 
 void dial_free(dial *d); /* closes what is open; NULL is fine */
 

@@ -256,7 +256,7 @@ nanoseconds connecting_due(const connecting *c) {
     return may_start(c) ? c->due : NEVER;
 }
 
-void connecting_too_late(const connecting *c, const char *asked, failure *f) {
+void connecting_timed_out(const connecting *c, const char *limit, failure *f) {
     char names[160] = "", one[128];
     for (int i = 0; i < c->under_way; i++) {
         size_t used = strlen(names);
@@ -265,7 +265,7 @@ void connecting_too_late(const connecting *c, const char *asked, failure *f) {
     }
     if (names[0] == '\0') endpoint_words(&c->list[c->next], names, sizeof(names));
     failure_set(f, FAILURE_CONNECT_TIMEOUT, PHASE_CONNECT, c->system_error,
-                "%s did not answer %s%s%s", names, asked, c->errors[0] != '\0' ? "; " : "",
+                "%s did not answer %s%s%s", names, limit, c->errors[0] != '\0' ? "; " : "",
                 c->errors);
 }
 

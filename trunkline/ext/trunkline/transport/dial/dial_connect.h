@@ -25,7 +25,7 @@ int connecting_entries(const connecting *c, struct pollfd *entries, int room);
 
 /* Fills in FAILURE_CONNECT_TIMEOUT with the addresses that did not answer, and those that
  * failed. */
-void connecting_too_late(const connecting *c, const char *asked, failure *f);
+void connecting_timed_out(const connecting *c, const char *limit, failure *f);
 
 void connecting_disown(connecting *c); /* forgets the parent process's descriptors */
 void connecting_free(connecting *c);   /* closes all attempts under way; NULL is fine */

@@ -35,7 +35,7 @@ tunnel *tunnel_new(const route *r, const call_options *options, socket_io socket
 }
 
 /* Reports the end or failure of the connection as a failure of the proxy, not of the server. */
-static io_result broke(tunnel *t, io_result result, failure *f) {
+static io_result connection_failed(tunnel *t, io_result result, failure *f) {
     if (result != IO_FAILED) return tunnel_fail(t, f, "it closed the connection");
     failure cause = *f;
     tunnel_fail(t, f, "%s%s%s", failure_words(cause.code), cause.detail[0] != '\0' ? ": " : "",
@@ -50,7 +50,7 @@ static io_result flush(tunnel *t, failure *f) {
         io_result result =
             socket_io_write(t->socket, buffer_head(&t->out), buffer_length(&t->out), &count, f);
         if (result == IO_READ || result == IO_WRITE) return result;
-        if (result != IO_DONE) return broke(t, result, f);
+        if (result != IO_DONE) return connection_failed(t, result, f);
         buffer_consume(&t->out, count);
     }
     return IO_DONE;
@@ -65,7 +65,7 @@ io_result tunnel_fill(tunnel *t, size_t most, failure *f) {
     io_result result = socket_io_read(t->socket, buffer_tail(&t->in), room, &count, f);
     buffer_commit(&t->in, count);
     if (result == IO_DONE || result == IO_READ || result == IO_WRITE) return result;
-    return t->refusing ? IO_END : broke(t, result, f);
+    return t->refusing ? IO_END : connection_failed(t, result, f);
 }
 
 io_result tunnel_step(tunnel *t, failure *f) {
@@ -77,14 +77,14 @@ io_result tunnel_step(tunnel *t, failure *f) {
     return result;
 }
 
-void tunnel_too_late(tunnel *t, const char *asked, failure *f) {
+void tunnel_timed_out(tunnel *t, const char *limit, failure *f) {
     if (t->refusing) {
         connect_refused(t, f);
         return;
     }
     failure_set(f, FAILURE_CONNECT_TIMEOUT, PHASE_CONNECT, 0,
                 "proxy %s did not open the way to %s %s", t->route->proxy->label, t->route->label,
-                asked);
+                limit);
 }
 
 refusal *tunnel_refusal(tunnel *t) {
@@ -95,7 +95,7 @@ refusal *tunnel_refusal(tunnel *t) {
 
 void refusal_free(refusal *r) {
     if (r == NULL) return;
-    http1_free(&r->answer);
+    http1_free(&r->response);
     free(r->head);
     buffer_free(&r->body);
     free(r);

@@ -15,9 +15,9 @@ typedef struct tunnel tunnel;
 
 /* An HTTP proxy's response that refuses CONNECT. */
 typedef struct {
-    http1_response answer; /* its offsets are into `head` */
-    uint8_t *head;         /* owned */
-    buffer body;           /* owned; the first TUNNEL_BODY_BYTES of its body */
+    http1_response response; /* its offsets are into `head` */
+    uint8_t *head;           /* owned */
+    buffer body;             /* owned; the first TUNNEL_BODY_BYTES of its body */
 } refusal;
 
 #define TUNNEL_BODY_BYTES (16 * 1024)
@@ -34,7 +34,7 @@ io_result tunnel_step(tunnel *t, failure *f);
 
 /* Fills in *f after a timeout: FAILURE_CONNECT_TIMEOUT, or FAILURE_PROXY_REFUSED when the head of a
  * refusal has arrived. */
-void tunnel_too_late(tunnel *t, const char *asked, failure *f);
+void tunnel_timed_out(tunnel *t, const char *limit, failure *f);
 
 /* After FAILURE_PROXY_REFUSED returns the refusal, owned by the caller; otherwise NULL. */
 refusal *tunnel_refusal(tunnel *t);

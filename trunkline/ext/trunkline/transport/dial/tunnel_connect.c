@@ -33,58 +33,59 @@ bool connect_begin(tunnel *t, failure *f) {
     }
     t->refused = calloc(1, sizeof(*t->refused));
     if (t->refused == NULL) return no_memory(f);
-    http1_begin(&t->refused->answer, &t->options->limits, false);
+    http1_begin(&t->refused->response, &t->options->limits, false);
     return true;
 }
 
 io_result connect_refused(tunnel *t, failure *f) {
     const refusal *r = t->refused;
     failure_set(f, FAILURE_PROXY_REFUSED, PHASE_CONNECT, 0, "proxy %.60s: %d%s%.*s",
-                t->route->proxy->label, r->answer.status, r->answer.reason_length > 0 ? " " : "",
-                (int)(r->answer.reason_length < 120 ? r->answer.reason_length : 120),
-                (const char *)r->head + r->answer.reason);
+                t->route->proxy->label, r->response.status,
+                r->response.reason_length > 0 ? " " : "",
+                (int)(r->response.reason_length < 120 ? r->response.reason_length : 120),
+                (const char *)r->head + r->response.reason);
     return IO_FAILED;
 }
 
 /* Keeps the head of a refusal; the rest of `in` is its body. */
 static io_result begin_refusal(tunnel *t, failure *f) {
     refusal *r = t->refused;
-    r->head = malloc(r->answer.head_length);
+    r->head = malloc(r->response.head_length);
     if (r->head == NULL) {
         no_memory(f);
         return IO_FAILED;
     }
-    memcpy(r->head, buffer_head(&t->in), r->answer.head_length);
-    buffer_consume(&t->in, r->answer.head_length);
+    memcpy(r->head, buffer_head(&t->in), r->response.head_length);
+    buffer_consume(&t->in, r->response.head_length);
     t->refusing = true;
     return IO_WAIT;
 }
 
 static io_result take_head(tunnel *t, failure *f) {
-    http1_response *answer = &t->refused->answer;
-    http1_result result = http1_head(answer, buffer_head(&t->in), buffer_length(&t->in));
+    http1_response *response = &t->refused->response;
+    http1_result result = http1_head(response, buffer_head(&t->in), buffer_length(&t->in));
     if (result == HTTP1_FAILED) {
         char came[HTTP1_QUOTED_ROOM] = "";
-        if (answer->failure == FAILURE_STATUS_LINE)
+        if (response->failure == FAILURE_STATUS_LINE)
             http1_quote(buffer_head(&t->in), buffer_length(&t->in), came);
         return tunnel_fail(t, f, "its answer to CONNECT is not HTTP: %s%s%s",
-                           failure_words(answer->failure), came[0] != '\0' ? ": " : "", came);
+                           failure_words(response->failure), came[0] != '\0' ? ": " : "", came);
     }
     if (result == HTTP1_MORE) {
         io_result filled = tunnel_fill(t, buffer_length(&t->in) + READ_BYTES, f);
         return filled == IO_DONE ? IO_WAIT : filled;
     }
-    if (answer->status < 200) {
-        buffer_consume(&t->in, answer->head_length);
-        http1_again(answer);
+    if (response->status < 200) {
+        buffer_consume(&t->in, response->head_length);
+        http1_next_head(response);
         return IO_WAIT;
     }
-    if (answer->status > 299) return begin_refusal(t, f);
+    if (response->status > 299) return begin_refusal(t, f);
     /* Content-Length and Transfer-Encoding have no meaning in this response. The server sends
      * nothing before the client does, so further bytes are not from the server. */
-    if (GUARD(NOTHING_BEHIND_CONNECT) && buffer_length(&t->in) > answer->head_length) {
+    if (GUARD(NOTHING_BEHIND_CONNECT) && buffer_length(&t->in) > response->head_length) {
         return tunnel_fail(t, f, "%zu bytes followed its answer to CONNECT",
-                           buffer_length(&t->in) - answer->head_length);
+                           buffer_length(&t->in) - response->head_length);
     }
     return IO_DONE;
 }
@@ -95,7 +96,7 @@ static io_result take_body(tunnel *t, failure *f) {
     for (;;) {
         http1_piece piece;
         http1_result result =
-            http1_body(&r->answer, buffer_head(&t->in), buffer_length(&t->in), &piece);
+            http1_body(&r->response, buffer_head(&t->in), buffer_length(&t->in), &piece);
         if (result == HTTP1_DATA) {
             size_t room = TUNNEL_BODY_BYTES - buffer_length(&r->body);
             if (!buffer_append(&r->body, piece.data, piece.length < room ? piece.length : room)) {

@@ -28,8 +28,8 @@ ssize_t arrival_recv(int descriptor, void *bytes, size_t length, int flags, arri
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(struct timespec))];
     } control;
-    struct iovec place = {bytes, length};
-    struct msghdr message = {.msg_iov = &place,
+    struct iovec vector = {bytes, length};
+    struct msghdr message = {.msg_iov = &vector,
                              .msg_iovlen = 1,
                              .msg_control = &control,
                              .msg_controllen = sizeof(control)};

@@ -12,21 +12,22 @@
 #endif
 
 #define EVENTS_AT_ONCE 256
-#define LOOK_HOLDS (MILLISECOND / 2) /* how long event_loop_quiet relies on one event_loop_wait */
+/* How long event_loop_quiet relies on one event_loop_wait. */
+#define POLL_VALID_FOR (MILLISECOND / 2)
 
 /* A watched descriptor, indexed by its number. */
 typedef struct {
-    void *whom; /* NULL: not watched */
+    void *user_data; /* NULL: not watched */
     uint64_t id;
     short events;
-    bool unwanted; /* one event was ignored while ->whom was NULL */
+    bool unwanted; /* one event was ignored while ->user_data was NULL */
 } watched;
 
 struct event_loop {
     int epoll;           /* owned; -1: there is none */
     unsigned generation; /* of the process that opened it */
     int size;
-    nanoseconds looked_at; /* when an event_loop_wait took all events; 0: the last one did not */
+    nanoseconds polled_at; /* when an event_loop_wait took all events; 0: the last one did not */
     watched *table;        /* owned */
 };
 
@@ -91,9 +92,9 @@ int event_loop_descriptor(const event_loop *l) {
     return l->epoll;
 }
 
-void event_loop_ignore(event_loop *l, int descriptor, const void *whom) {
+void event_loop_ignore(event_loop *l, int descriptor, const void *user_data) {
     watched *w = known(l, descriptor);
-    if (w != NULL && w->whom == whom) w->whom = NULL;
+    if (w != NULL && w->user_data == user_data) w->user_data = NULL;
 }
 
 static int milliseconds_until(nanoseconds until) {
@@ -103,16 +104,16 @@ static int milliseconds_until(nanoseconds until) {
 
 #ifdef USE_EPOLL
 
-static bool tell_kernel(event_loop *l, int descriptor, uint32_t events) {
+static bool epoll_register(event_loop *l, int descriptor, uint32_t events) {
     struct epoll_event event = {.events = events, .data = {.fd = descriptor}};
     if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0) return true;
     return errno == EEXIST && epoll_ctl(l->epoll, EPOLL_CTL_MOD, descriptor, &event) == 0;
 }
 
-bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, void *whom) {
+bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, void *user_data) {
     if (!reserve(l, descriptor)) return false;
     watched *w = &l->table[descriptor];
-    w->whom = whom;
+    w->user_data = user_data;
     w->unwanted = false;
     if (id != 0 && w->id == id) return true;
     uint32_t wanted = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
@@ -121,9 +122,9 @@ bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, 
                  (uint32_t)(events & POLLOUT ? EPOLLOUT : 0) | EPOLLONESHOT;
     }
     w->id = id;
-    if (tell_kernel(l, descriptor, wanted)) return true;
+    if (epoll_register(l, descriptor, wanted)) return true;
     w->id = 0;
-    w->whom = NULL;
+    w->user_data = NULL;
     return false;
 }
 
@@ -131,7 +132,7 @@ bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, 
  * is removed from epoll, or each of its responses would wake this loop too. An idle connection
  * stays registered after one EPOLLOUT event, which epoll reports for bytes that were read before
  * epoll_wait was called. */
-static void told_for_nobody(event_loop *l, watched *w, const struct epoll_event *event) {
+static void handle_unwatched_event(event_loop *l, watched *w, const struct epoll_event *event) {
     if (w != NULL && !w->unwanted && event->events == EPOLLOUT) {
         w->unwanted = true;
         return;
@@ -140,28 +141,28 @@ static void told_for_nobody(event_loop *l, watched *w, const struct epoll_event 
     epoll_ctl(l->epoll, EPOLL_CTL_DEL, event->data.fd, NULL);
 }
 
-int event_loop_wait(event_loop *l, nanoseconds until, void **whom, int room) {
+int event_loop_wait(event_loop *l, nanoseconds until, void **user_data, int room) {
     struct epoll_event events[EVENTS_AT_ONCE];
     int most = room < EVENTS_AT_ONCE ? room : EVENTS_AT_ONCE;
     int count = epoll_wait(l->epoll, events, most, milliseconds_until(until));
-    int told = 0;
-    l->looked_at = count >= 0 && count < most ? clock_now() : 0;
+    int filled = 0;
+    l->polled_at = count >= 0 && count < most ? clock_now() : 0;
     for (int i = 0; i < count; i++) {
         watched *w = known(l, events[i].data.fd);
-        if (w == NULL || w->whom == NULL) {
-            told_for_nobody(l, w, &events[i]);
+        if (w == NULL || w->user_data == NULL) {
+            handle_unwatched_event(l, w, &events[i]);
             continue;
         }
-        whom[told++] = w->whom;
+        user_data[filled++] = w->user_data;
         if (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
             w->id = 0; /* epoll reports the end of a connection once */
     }
-    return told;
+    return filled;
 }
 
 bool event_loop_quiet(event_loop *l, int descriptor, uint64_t id, nanoseconds now) {
     const watched *w = known(l, descriptor);
-    return w != NULL && w->id == id && w->whom == NULL && now - l->looked_at < LOOK_HOLDS;
+    return w != NULL && w->id == id && w->user_data == NULL && now - l->polled_at < POLL_VALID_FOR;
 }
 
 #else
@@ -171,30 +172,30 @@ bool event_loop_quiet(event_loop *l, int descriptor, uint64_t id, nanoseconds no
     return false;
 }
 
-bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, void *whom) {
+bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, void *user_data) {
     if (!reserve(l, descriptor)) return false;
-    l->table[descriptor] = (watched){.whom = whom, .id = id, .events = events};
+    l->table[descriptor] = (watched){.user_data = user_data, .id = id, .events = events};
     return true;
 }
 
-int event_loop_wait(event_loop *l, nanoseconds until, void **whom, int room) {
+int event_loop_wait(event_loop *l, nanoseconds until, void **user_data, int room) {
     struct pollfd *entries = calloc((size_t)l->size + 1, sizeof(*entries));
     if (entries == NULL) return 0;
     nfds_t count = 0;
     for (int fd = 0; fd < l->size; fd++)
-        if (l->table[fd].whom != NULL)
+        if (l->table[fd].user_data != NULL)
             entries[count++] = (struct pollfd){.fd = fd, .events = l->table[fd].events};
-    int told = 0;
+    int filled = 0;
     if (poll(entries, count, milliseconds_until(until)) > 0) {
-        for (nfds_t i = 0; i < count && told < room; i++) {
+        for (nfds_t i = 0; i < count && filled < room; i++) {
             if (entries[i].revents == 0) continue;
             watched *w = &l->table[entries[i].fd];
-            whom[told++] = w->whom;
-            w->whom = w->id == 0 ? NULL : w->whom;
+            user_data[filled++] = w->user_data;
+            w->user_data = w->id == 0 ? NULL : w->user_data;
         }
     }
     free(entries);
-    return told;
+    return filled;
 }
 
 #endif

@@ -26,17 +26,17 @@ bool event_loop_renew(event_loop *l);
 /* Watches `descriptor` until event_loop_ignore.
  *
  * id: the connection's id, because descriptor numbers are used again; 0: one event only.
- * events: POLLIN, POLLOUT or both. whom: what event_loop_wait returns for it; borrowed.
+ * events: POLLIN, POLLOUT or both. user_data: what event_loop_wait returns for it; borrowed.
  * Returns false, and does not watch it, when out of memory or when epoll refuses the descriptor. */
-bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, void *whom);
+bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, void *user_data);
 
-/* Stops returning `whom` for `descriptor`. To be called before `whom` is freed; closing a
+/* Stops returning `user_data` for `descriptor`. To be called before `user_data` is freed; closing a
  * descriptor does not require it. */
-void event_loop_ignore(event_loop *l, int descriptor, const void *whom);
+void event_loop_ignore(event_loop *l, int descriptor, const void *user_data);
 
-/* Waits until an event or `until` (0: does not wait). Fills at most `room` entries of `whom` and
- * returns how many. */
-int event_loop_wait(event_loop *l, nanoseconds until, void **whom, int room);
+/* Waits until an event or `until` (0: does not wait). Fills at most `room` entries of `user_data`
+ * and returns how many. */
+int event_loop_wait(event_loop *l, nanoseconds until, void **user_data, int room);
 
 /* Returns true when epoll has reported nothing for the connection `id` on `descriptor` since the
  * caller last read it to EAGAIN: the connection is registered but not watched now, and

@@ -37,11 +37,11 @@ void portable_condition(pthread_cond_t *condition) {
 
 /* The condition variable uses CLOCK_REALTIME, which may be set meanwhile, so one wait lasts at most
  * this long. */
-#define BELIEVED (1 * SECOND)
+#define MAX_REALTIME_WAIT (1 * SECOND)
 
 bool portable_wait(pthread_cond_t *condition, pthread_mutex_t *lock, nanoseconds until) {
     nanoseconds left = until - clock_now();
-    nanoseconds span = left < 0 ? 0 : left > BELIEVED ? BELIEVED : left;
+    nanoseconds span = left < 0 ? 0 : left > MAX_REALTIME_WAIT ? MAX_REALTIME_WAIT : left;
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     nanoseconds end = t.tv_nsec + span;

@@ -47,8 +47,8 @@ static void record_outcome(exchange *x, failure_code code) {
 static nanoseconds idle_until(const exchange *x, nanoseconds now) {
     nanoseconds until = clock_after(now, x->idle_timeout);
     until = clock_earlier(until, connection_due(x->connection, x->max_age));
-    if (GUARD(KEEP_ALIVE_TIMEOUT) && x->answer.keep_alive_timeout >= 0) {
-        nanoseconds hint = (nanoseconds)x->answer.keep_alive_timeout * SECOND - KEEP_ALIVE_MARGIN;
+    if (GUARD(KEEP_ALIVE_TIMEOUT) && x->response.keep_alive_timeout >= 0) {
+        nanoseconds hint = (nanoseconds)x->response.keep_alive_timeout * SECOND - KEEP_ALIVE_MARGIN;
         until = clock_earlier(until, now + hint);
     }
     return until;
@@ -90,14 +90,14 @@ bool exchange_switches(const exchange *x, int status) {
 
 bool exchange_switched(const exchange *x) {
     bool done = x->state == EXCHANGE_DONE && x->connection != NULL;
-    return done && exchange_switches(x, x->answer.status);
+    return done && exchange_switches(x, x->response.status);
 }
 
 step_result exchange_finish(exchange *x, nanoseconds now) {
     record_outcome(x, FAILURE_NONE);
     x->timings.total = now - x->began;
     x->stepped_at = now;
-    if (exchange_switches(x, x->answer.status)) {
+    if (exchange_switches(x, x->response.status)) {
         /* switched_take or exchange_free takes the connection. */
         x->state = EXCHANGE_DONE;
         return STEP_DONE;
@@ -109,7 +109,7 @@ step_result exchange_finish(exchange *x, nanoseconds now) {
     }
     bool clean = !GUARD(NO_BYTES_LEFT) || buffer_length(&x->input) == 0;
     bool sent = !GUARD(REQUEST_SENT_WHOLE) || (x->request_done && !x->request_cut);
-    bool reusable = x->answer.persistent && !x->request.says_close && sent && clean;
+    bool reusable = x->response.persistent && !x->request.sends_close && sent && clean;
     connection *c = x->connection;
     nanoseconds until = idle_until(x, now);
     x->connection = NULL;
@@ -141,7 +141,7 @@ static bool start_talking(exchange *x, connection *c, nanoseconds now) {
     x->connection = c;
     x->connection_id = c->id;
     x->reused = x->state != EXCHANGE_DIALLING;
-    x->connection_age = now - c->born;
+    x->connection_age = now - c->opened_at;
     x->tls_version = c->session ? tls_version(c->session) : NULL;
     x->tls_cipher = c->session ? tls_cipher(c->session) : NULL;
     memcpy(current_attempt(x)->address, c->address, sizeof(c->address));
@@ -149,14 +149,14 @@ static bool start_talking(exchange *x, connection *c, nanoseconds now) {
     x->state = EXCHANGE_TALKING;
     x->any_byte = false;
     buffer_clear(&x->input);
-    http1_begin(&x->answer, &x->request.options->limits, x->request.head_method);
-    x->answer.may_switch = x->request.upgrades;
+    http1_begin(&x->response, &x->request.options->limits, x->request.head_method);
+    x->response.may_switch = x->request.upgrades;
     return exchange_send_begin(x, now);
 }
 
 /* Ends a call that only connects. A connection that had been idle keeps its idle deadline, because
  * the server has received nothing on it. */
-static step_result leave_connected(exchange *x, nanoseconds now) {
+static step_result finish_connect_only(exchange *x, nanoseconds now) {
     connection *c = x->connection;
     nanoseconds until = idle_until(x, now);
     x->connection = NULL;
@@ -172,9 +172,9 @@ static step_result leave_connected(exchange *x, nanoseconds now) {
     return STEP_DONE;
 }
 
-static step_result use(exchange *x, connection *c, nanoseconds now) {
+static step_result use_connection(exchange *x, connection *c, nanoseconds now) {
     if (!start_talking(x, c, now)) return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
-    return x->request.only_connects ? leave_connected(x, now) : STEP_WAIT;
+    return x->request.only_connects ? finish_connect_only(x, now) : STEP_WAIT;
 }
 
 static step_result start_dialling(exchange *x, nanoseconds now) {
@@ -184,7 +184,7 @@ static step_result start_dialling(exchange *x, nanoseconds now) {
     return STEP_WAIT;
 }
 
-static pool_result another(exchange *x, connection **c) {
+static pool_result next_connection(exchange *x, connection **c) {
     if ((*c)->http2 == NULL) return pool_replace(x->pool, &x->ticket, *c, false, c);
     pool_reconsider(x->pool, *c);
     pool_leave(x->pool, *c, 0, 0);
@@ -197,10 +197,11 @@ static bool usable(const exchange *x, connection *c, nanoseconds now) {
 
 /* Continues with the pool's result. A connection is checked before it is used, and replaced when it
  * is dead or too old. */
-static step_result take_turn(exchange *x, pool_result result, connection *c, nanoseconds now) {
-    while (result == POOL_CONNECTION && !usable(x, c, now)) result = another(x, &c);
+static step_result handle_pool_result(exchange *x, pool_result result, connection *c,
+                                      nanoseconds now) {
+    while (result == POOL_CONNECTION && !usable(x, c, now)) result = next_connection(x, &c);
     switch (result) {
-    case POOL_CONNECTION: return use(x, c, now);
+    case POOL_CONNECTION: return use_connection(x, c, now);
     case POOL_DIAL: return start_dialling(x, now);
     case POOL_WAIT:
         x->state = EXCHANGE_QUEUED;
@@ -212,7 +213,7 @@ static step_result take_turn(exchange *x, pool_result result, connection *c, nan
 }
 
 /* Starts the timeouts here, because the driver may have been busy since exchange_begin. */
-static step_result start(exchange *x, nanoseconds now) {
+static step_result step_start(exchange *x, nanoseconds now) {
     connection *c = NULL;
     x->began = x->timings.began = now;
     exchange_phase(x, PHASE_QUEUE, now);
@@ -224,26 +225,26 @@ static step_result start(exchange *x, nanoseconds now) {
         return end_failed(x);
     }
     pool_result result = pool_acquire(x->pool, x->request.to, x->request.options, &x->ticket, &c);
-    return take_turn(x, result, c, now);
+    return handle_pool_result(x, result, c, now);
 }
 
-static step_result queued(exchange *x, nanoseconds now) {
+static step_result step_queued(exchange *x, nanoseconds now) {
     connection *c = NULL;
     pool_result result = pool_turn(x->pool, &x->ticket, &c);
     if (result != POOL_WAIT) {
         x->timings.queue = now - x->began;
-        return take_turn(x, result, c, now);
+        return handle_pool_result(x, result, c, now);
     }
     return exchange_wants_collection(x, now) ? STEP_COLLECT : STEP_WAIT;
 }
 
-static step_result dialling(exchange *x, nanoseconds now) {
+static step_result step_dialling(exchange *x, nanoseconds now) {
     dialled d;
     switch (exchange_dial(x, now, &d)) {
     case IO_DONE: break;
     case IO_FAILED:
         x->phase = x->why.phase;
-        x->ticket.in_vain = true;
+        x->ticket.dial_failed = true;
         x->refused = dial_refusal(x->dialling);
         x->allowed = x->request.options->timeouts[x->why.phase];
         return end_failed(x);
@@ -260,12 +261,12 @@ static step_result dialling(exchange *x, nanoseconds now) {
     if (c->http2 == NULL && x->request.options->http == HTTP_TWO &&
         x->request.to->sharing != SHARING_NEVER) {
         connection_free(c, true);
-        x->ticket.in_vain = true;
+        x->ticket.dial_failed = true;
         x->phase = PHASE_TLS;
         return exchange_fail(x, FAILURE_HTTP2_NOT_SPOKEN, NULL, 0);
     }
     pool_add(x->pool, &x->ticket, c);
-    return use(x, c, now);
+    return use_connection(x, c, now);
 }
 
 /* ---- talking ---- */
@@ -284,7 +285,7 @@ static bool was_replayed(const exchange *x) {
  * written is replayed once, and only if it is safe, has no body, and the caller allows it
  * (replay_safe). Every other request fails.
  */
-static bool may_go_again(const exchange *x, attempt_reason *reason) {
+static bool may_resend(const exchange *x, attempt_reason *reason) {
     failure_code code = x->why.code;
     if (x->any_byte || x->fed_bytes > 0 || x->attempt_count == EXCHANGE_ATTEMPTS) return false;
     bool died = code == FAILURE_CLOSED || code == FAILURE_RESET || code == FAILURE_TLS_IO;
@@ -305,32 +306,32 @@ static step_result replace_connection(exchange *x, nanoseconds now) {
     connection *c = x->connection;
     x->connection = NULL;
     pool_result result = pool_replace(x->pool, &x->ticket, c, true, &c);
-    return take_turn(x, result, c, now);
+    return handle_pool_result(x, result, c, now);
 }
 
 /* Leaves the shared connection and asks the pool for another. */
-static step_result move_on(exchange *x, nanoseconds now) {
+static step_result leave_and_acquire(exchange *x, nanoseconds now) {
     connection *c = NULL;
     exchange_http2_leave(x, now, idle_until(x, now));
     pool_result result = pool_acquire(x->pool, x->request.to, x->request.options, &x->ticket, &c);
-    step_result step = take_turn(x, result, c, now);
+    step_result step = handle_pool_result(x, result, c, now);
     x->again = x->state == EXCHANGE_TALKING; /* no call reads the new connection for `x` yet */
     return step;
 }
 
-static step_result give_up_or_go_again(exchange *x, nanoseconds now) {
+static step_result fail_or_resend(exchange *x, nanoseconds now) {
     attempt_reason reason;
-    if (!may_go_again(x, &reason)) return end_failed(x);
+    if (!may_resend(x, &reason)) return end_failed(x);
     record_outcome(x, x->why.code);
     x->why.code = FAILURE_NONE;
     begin_attempt(x, reason);
     if (reason == ATTEMPT_REPLAYED)
-        x->ticket.opened_after = now; /* older connections may be dead too */
-    return x->http2 ? move_on(x, now) : replace_connection(x, now);
+        x->ticket.min_opened_at = now; /* older connections may be dead too */
+    return x->http2 ? leave_and_acquire(x, now) : replace_connection(x, now);
 }
 
 /* Handles a failed write. A response may still have arrived (RFC 9112 9.5), so it is read first. */
-static void sending_broke(exchange *x, nanoseconds now) {
+static void write_failed(exchange *x, nanoseconds now) {
     exchange_cut_request(x, now);
     exchange_phase(x, PHASE_WRITE, now);
 }
@@ -338,7 +339,7 @@ static void sending_broke(exchange *x, nanoseconds now) {
 /* Returns whether writing failed because the system refused (ENOBUFS, ENOMEM), not because the
  * connection had ended: then no response comes, since the server waits for the rest of the
  * request. */
-static bool unanswerable(exchange *x) {
+static bool write_was_refused(exchange *x) {
     int error = x->write_failure.system_error;
     bool refused = error != 0 && error != EPIPE && error != ECONNRESET;
     if (x->write_failure.code == FAILURE_NONE || !refused || x->any_byte) return false;
@@ -349,12 +350,12 @@ static bool unanswerable(exchange *x) {
 static step_result talk_http2(exchange *x, nanoseconds now) {
     step_result step = exchange_http2_talk(x, now);
     if (step == STEP_DONE) return exchange_finish(x, clock_now());
-    if (step == STEP_FAILED && x->displaced) {
-        x->displaced = false;
+    if (step == STEP_FAILED && x->needs_other_connection) {
+        x->needs_other_connection = false;
         x->why.code = FAILURE_NONE;
-        return move_on(x, now);
+        return leave_and_acquire(x, now);
     }
-    return step == STEP_FAILED ? give_up_or_go_again(x, now) : step;
+    return step == STEP_FAILED ? fail_or_resend(x, now) : step;
 }
 
 static step_result talk_http1(exchange *x, nanoseconds now) {
@@ -363,7 +364,7 @@ static step_result talk_http1(exchange *x, nanoseconds now) {
     if (!x->request_done) {
         io_result io = exchange_send(x, now);
         if (io == IO_FAILED && x->why.code != FAILURE_NONE) return end_failed(x);
-        if (io == IO_FAILED) sending_broke(x, now);
+        if (io == IO_FAILED) write_failed(x, now);
         sending_events = io == IO_WRITE ? POLLOUT : 0;
         if (x->poll_first && !connection_pending(x->connection)) {
             x->poll_first = false;
@@ -378,8 +379,8 @@ static step_result talk_http1(exchange *x, nanoseconds now) {
         if (!x->request_done) exchange_cut_request(x, now);
         return exchange_finish(x, clock_now());
     }
-    if (step == STEP_WAIT && unanswerable(x)) step = STEP_FAILED;
-    if (step == STEP_FAILED) return give_up_or_go_again(x, now);
+    if (step == STEP_WAIT && write_was_refused(x)) step = STEP_FAILED;
+    if (step == STEP_FAILED) return fail_or_resend(x, now);
     if (step == STEP_WAIT && x->piece_wanted) return STEP_BODY_WANTED;
     x->again |= held_back && !x->awaits_continue;
     x->events |= x->request_done ? 0 : sending_events;
@@ -394,16 +395,16 @@ static step_result talk(exchange *x, nanoseconds now) {
 
 static step_result step_once(exchange *x, nanoseconds now) {
     switch (x->state) {
-    case EXCHANGE_START: return start(x, now);
-    case EXCHANGE_QUEUED: return queued(x, now);
-    case EXCHANGE_DIALLING: return dialling(x, now);
+    case EXCHANGE_START: return step_start(x, now);
+    case EXCHANGE_QUEUED: return step_queued(x, now);
+    case EXCHANGE_DIALLING: return step_dialling(x, now);
     case EXCHANGE_TALKING: return talk(x, now);
     case EXCHANGE_DONE: return STEP_DONE;
     default: return STEP_FAILED;
     }
 }
 
-static bool over(step_result step) {
+static bool has_ended(step_result step) {
     return step == STEP_DONE || step == STEP_FAILED;
 }
 
@@ -416,7 +417,7 @@ static bool belongs_to_parent(const exchange *x) {
 step_result exchange_step(exchange *x, nanoseconds now) {
     x->stepped_at = 0;
     if (belongs_to_parent(x)) return exchange_fail(x, FAILURE_FORKED, NULL, 0);
-    x->behind |= x->resumed || x->in_fiber;
+    x->driver_was_away |= x->resumed || x->in_fiber;
     if (x->resumed) {
         x->resumed = false;
         exchange_phase(x, x->phase, now);
@@ -425,15 +426,15 @@ step_result exchange_step(exchange *x, nanoseconds now) {
         x->awaits_continue = false; /* servers need not send 100 (RFC 9110 10.1.1) */
         exchange_phase(x, PHASE_WRITE, now);
     }
-    if (exchange_write_is_late(x, now)) return exchange_out_of_time(x, now);
+    if (exchange_write_is_late(x, now)) return exchange_check_timeouts(x, now);
     step_result step;
     exchange_state before;
     do {
         before = x->state;
         step = step_once(x, now);
     } while (step == STEP_WAIT && x->state != before);
-    if (!over(step) && now >= clock_earlier(x->deadline, x->total_deadline)) {
-        step_result late = exchange_out_of_time(x, now);
+    if (!has_ended(step) && now >= clock_earlier(x->deadline, x->total_deadline)) {
+        step_result late = exchange_check_timeouts(x, now);
         step = late == STEP_WAIT ? step : late;
     }
     if (step == STEP_WAIT && !x->again) exchange_caught_up(x);

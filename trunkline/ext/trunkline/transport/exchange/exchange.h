@@ -23,18 +23,18 @@ typedef struct {
     const call_options *options;
     const char *head; /* request line and fields, complete */
     size_t head_length;
-    const char *body;    /* NULL: none, or passed by exchange_feed */
-    int64_t body_length; /* 0: none; -1: chunked, by exchange_feed */
-    bool fed;            /* the body is passed by exchange_feed */
-    bool head_method;    /* HEAD: the response has no body */
-    bool safe_method;    /* GET, HEAD, OPTIONS, TRACE */
-    bool expects;        /* the head has Expect: 100-continue */
-    bool says_close;     /* the head has Connection: close: the connection is not used again */
-    bool streaming;      /* the caller takes the body piece by piece */
-    bool tells_hints;    /* STEP_HINTS is returned for each 103 */
-    bool tells_progress; /* STEP_PROGRESS is returned while the body is sent */
-    bool only_connects;  /* no request is sent: the connection is opened and given to the pool */
-    bool upgrades;       /* the request asks to switch protocols (RFC 9110 7.8, RFC 8441) */
+    const char *body;      /* NULL: none, or passed by exchange_feed */
+    int64_t body_length;   /* 0: none; -1: chunked, by exchange_feed */
+    bool fed;              /* the body is passed by exchange_feed */
+    bool head_method;      /* HEAD: the response has no body */
+    bool safe_method;      /* GET, HEAD, OPTIONS, TRACE */
+    bool expects;          /* the head has Expect: 100-continue */
+    bool sends_close;      /* the head has Connection: close: the connection is not used again */
+    bool streaming;        /* the caller takes the body piece by piece */
+    bool reports_hints;    /* STEP_HINTS is returned for each 103 */
+    bool reports_progress; /* STEP_PROGRESS is returned while the body is sent */
+    bool only_connects;    /* no request is sent: the connection is opened and given to the pool */
+    bool upgrades;         /* the request asks to switch protocols (RFC 9110 7.8, RFC 8441) */
 } exchange_request;
 
 typedef enum {
@@ -102,7 +102,7 @@ typedef struct exchange {
 
     /* The response, together with the fields at the end; to be read after STEP_HEAD, STEP_DATA,
      * STEP_DONE. */
-    const uint8_t *head;      /* answer.head_length bytes; NULL until the head is complete */
+    const uint8_t *head;      /* response.head_length bytes; NULL until the head is complete */
     uint64_t delivered;       /* decoded bytes of the body so far */
     uint64_t body_limit;      /* maximum of ->delivered; 0: none */
     hint *hints, **hints_end; /* owned */
@@ -140,37 +140,37 @@ typedef struct exchange {
 
     /* Receiving. */
     inflater *inflater;
-    buffer packed;        /* body bytes that are not decoded yet; owned */
-    bool unpacks_more;    /* the inflater can continue: call exchange_unpack */
+    buffer undecoded;     /* body bytes that are not decoded yet; owned */
+    bool decodes_more;    /* the inflater can continue: call exchange_decode_more */
     uint8_t *body_buffer; /* borrowed; destination of the body; NULL: ->body */
     size_t body_buffer_room;
-    bool any_byte; /* a byte of a response arrived in this attempt */
-    size_t room;   /* bytes for the next read of a streamed body; 0: the minimum */
+    bool any_byte;    /* a byte of a response arrived in this attempt */
+    size_t read_size; /* bytes for the next read of a streamed body; 0: the minimum */
 
     /* HTTP/2. */
     bool http2; /* the current or last attempt uses a shared connection */
     http2_call call;
-    http2_batch *batch;  /* one reference; the exchange loop's; NULL: `x` is in none */
-    bool in_fiber;       /* the driver is a fiber under a scheduler */
-    bool body_ended;     /* all of the request's body was passed to http2_feed */
-    bool stopped;        /* the stream was released */
-    bool declined;       /* extended CONNECT is not supported by the server or by this system */
-    bool no_stream_free; /* the connection has no free stream at present */
-    bool displaced;      /* the connection takes no further calls: ask the pool for another one */
-    bool unprocessed;    /* the server has certainly not acted on the request */
+    http2_batch *batch; /* one reference; the exchange loop's; NULL: `x` is in none */
+    bool in_fiber;      /* the driver is a fiber under a scheduler */
+    bool body_ended;    /* all of the request's body was passed to http2_feed */
+    bool stream_released;
+    bool connect_unsupported;    /* the server, or this system, does not support extended CONNECT */
+    bool no_stream_free;         /* the connection has no free stream at present */
+    bool needs_other_connection; /* the connection takes no further calls: ask the pool again */
+    bool unprocessed;            /* the server has certainly not acted on the request */
     sent_state sent_so_far;
     nanoseconds wake_at; /* when to step even without an event */
 
     /* Waiting. */
     pool_ticket ticket;
     dial *dialling;
-    short events;    /* the poll events to wait for on the connection */
-    bool again;      /* step again without waiting */
-    bool read_waits; /* the next read may wait (connection_wait_in_read) */
-    bool poll_first; /* poll before the first read: no response can have arrived yet */
-    bool resumed;    /* the last step returned to the caller: restart the phase's timeout */
-    bool resting;    /* see exchange_rest */
-    bool behind;     /* the driver was away: bytes that are read now may have arrived earlier */
+    short events;            /* the poll events to wait for on the connection */
+    bool again;              /* step again without waiting */
+    bool read_waits;         /* the next read may wait (connection_wait_in_read) */
+    bool poll_first;         /* poll before the first read: no response can have arrived yet */
+    bool resumed;            /* the last step returned to the caller: restart the phase's timeout */
+    bool held_by_caller;     /* see exchange_set_held_by_caller */
+    bool driver_was_away;    /* bytes that are read now may have arrived earlier */
     nanoseconds collect_at;  /* when to return STEP_COLLECT while waiting for a connection */
     nanoseconds waits_since; /* when that wait began */
     nanoseconds idle_timeout, max_age; /* of the connection; copied from request.options */
@@ -178,9 +178,9 @@ typedef struct exchange {
     nanoseconds began, deadline, total_deadline, sending_began, sent_at;
     nanoseconds stepped_at; /* when the last step ended; 0: that step did not read the clock */
 
-    /* Buffers that exchange_free keeps for the next call. ->answer must be the first of these
+    /* Buffers that exchange_free keeps for the next call. ->response must be the first of these
      * fields. */
-    http1_response answer;
+    http1_response response;
     buffer body;       /* decoded bytes that the caller has not taken yet */
     buffer input;      /* bytes that were read and are not parsed yet */
     buffer head_bytes; /* ->head points into it */
@@ -195,7 +195,7 @@ exchange *exchange_new(void);
 void exchange_free(exchange *x);
 
 /* Returns whether exactly one call is under way in this process. */
-bool exchange_alone(void);
+bool exchange_is_only_one(void);
 
 /* Prepares `x` for its first step. Copies *request; adds a reference to the pool and the waker.
  * `deadline` is a point in time that limits the call in addition to request->options->total; NEVER:
@@ -235,12 +235,12 @@ void exchange_keep_rest(exchange *x);
 
 /* Returns whether another call, which reads the shared connection, has received something for
  * `x`. */
-bool exchange_touched(const exchange *x);
+bool exchange_has_input(const exchange *x);
 
 /* Returns whether `x` should be stepped after its waker was woken. The waker may be shared, and
  * does not record for which exchange it was woken: for a free connection, a resolved name, or bytes
  * on a shared connection. */
-bool exchange_called(const exchange *x);
+bool exchange_needs_step(const exchange *x);
 
 /* Makes `x` use the batch and the event loop of an exchange loop; NULL, NULL: `x` leaves the
  * loop. */
@@ -254,18 +254,18 @@ sent_state exchange_sent(const exchange *x);
 void exchange_abort(exchange *x);
 
 /* To be called with true when a streamed response is returned to its caller, who may drop it half
- * read, and with false when it is driven again. exchange_any_rests returns whether this process has
- * any exchange at rest. */
-void exchange_rest(exchange *x, bool resting);
+ * read, and with false when it is driven again. exchange_any_held_by_caller returns whether this
+ * process has any exchange that its caller holds. */
+void exchange_set_held_by_caller(exchange *x, bool held);
 
-bool exchange_any_rests(void);
+bool exchange_any_held_by_caller(void);
 
 /* To be called around fork. The child starts with an empty free list. */
 void exchange_before_fork(void);
 void exchange_after_fork(bool child);
 
 /* Returns the time until which the driver may busy-poll for the response; 0: it may not. */
-nanoseconds exchange_awake_until(const exchange *x);
+nanoseconds exchange_busy_poll_until(const exchange *x);
 
 /* Waits for the response for up to `span`, if the connection's last response came within `span` and
  * no recent wait was in vain. Returns whether an event has occurred, so that `x` should be

@@ -40,7 +40,8 @@ static void describe(exchange *x, failure_code code, char *out, size_t room) {
     }
 }
 
-step_result exchange_broke(exchange *x, failure_code code, int system_error, const char *detail) {
+step_result exchange_attempt_failed(exchange *x, failure_code code, int system_error,
+                                    const char *detail) {
     char described[HTTP1_QUOTED_ROOM];
     describe(x, code, described, sizeof(described));
     failure_set(&x->why, code, x->any_byte ? PHASE_READ : PHASE_FIRST_BYTE, system_error, "%s",
@@ -50,7 +51,7 @@ step_result exchange_broke(exchange *x, failure_code code, int system_error, con
 
 void exchange_caught_up(exchange *x) {
     x->timings.gvl = -1;
-    x->behind = false;
+    x->driver_was_away = false;
 }
 
 void exchange_first_byte(exchange *x, nanoseconds came) {
@@ -58,13 +59,13 @@ void exchange_first_byte(exchange *x, nanoseconds came) {
     x->any_byte = true;
     nanoseconds since = x->request_done ? x->sent_at : x->sending_began;
     x->timings.first_byte = came > since ? came - since : 0;
-    connection_answered(x->connection, x->timings.first_byte);
+    connection_note_response(x->connection, x->timings.first_byte);
 }
 
 /* ---- heads ---- */
 
 static bool keep_hint(exchange *x, const uint8_t *bytes) {
-    const http1_response *r = &x->answer;
+    const http1_response *r = &x->response;
     hint *h = calloc(1, sizeof(*h));
     if (h == NULL) return false;
     h->bytes = malloc(r->head_length + 1);
@@ -86,21 +87,21 @@ static bool keep_hint(exchange *x, const uint8_t *bytes) {
 }
 
 step_result exchange_informational(exchange *x, const uint8_t *bytes, nanoseconds now) {
-    int status = x->answer.status;
+    int status = x->response.status;
     if (status == 103 && !keep_hint(x, bytes))
-        return exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+        return exchange_attempt_failed(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
     if (status == 100 && x->awaits_continue) {
         x->awaits_continue = false;
         x->again = true;
     }
     exchange_phase(x, x->request_done ? PHASE_FIRST_BYTE : PHASE_WRITE, now);
-    return status == 103 && x->request.tells_hints ? STEP_HINTS : STEP_WAIT;
+    return status == 103 && x->request.reports_hints ? STEP_HINTS : STEP_WAIT;
 }
 
 /* Joins the values of all Content-Encoding fields (RFC 9110 5.3). Returns false when they exceed
  * `room`. */
 static bool content_codings(const exchange *x, char *out, size_t room, size_t *length) {
-    const http1_response *r = &x->answer;
+    const http1_response *r = &x->response;
     *length = 0;
     if (http1_find(r->fields, r->field_count, x->head, "Content-Encoding", 16) == NULL) return true;
     for (uint32_t i = 0; i < r->field_count; i++) {
@@ -115,8 +116,8 @@ static bool content_codings(const exchange *x, char *out, size_t room, size_t *l
 }
 
 static bool start_inflating(exchange *x) {
-    if (x->answer.framing == HTTP1_FRAMING_NONE || !x->request.options->decode) return true;
-    const http1_response *r = &x->answer;
+    if (x->response.framing == HTTP1_FRAMING_NONE || !x->request.options->decode) return true;
+    const http1_response *r = &x->response;
     bool lenient = x->request.options->limits.lenient;
     /* Net::HTTP does not decode a part of a coded body. */
     if (lenient && http1_find(r->fields, r->field_count, x->head, "Content-Range", 13) != NULL)
@@ -135,7 +136,7 @@ static bool start_inflating(exchange *x) {
             code = inflater_new(&x->inflater, &known, codings, length, &limits);
     }
     if (code != FAILURE_NONE) {
-        exchange_broke(x, code, 0, NULL);
+        exchange_attempt_failed(x, code, 0, NULL);
         return false;
     }
     return true;
@@ -150,13 +151,13 @@ static bool keep_head(exchange *x, const uint8_t *bytes, size_t length) {
 }
 
 step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now) {
-    const http1_response *r = &x->answer;
+    const http1_response *r = &x->response;
     if (!keep_head(x, bytes, r->head_length))
-        return exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+        return exchange_attempt_failed(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
     if (!x->request_done && (r->status >= 300 || x->awaits_continue)) exchange_cut_request(x, now);
     uint64_t limit = x->body_limit;
     if (limit > 0 && r->framing == HTTP1_FRAMING_LENGTH && (uint64_t)r->content_length > limit)
-        return exchange_broke(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
+        return exchange_attempt_failed(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
     if (!start_inflating(x)) return STEP_FAILED;
     bool large = x->inflater == NULL && r->framing == HTTP1_FRAMING_LENGTH &&
                  r->content_length >= BODY_BUFFER_FROM;
@@ -165,11 +166,11 @@ step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now) {
 
 /* ---- the body ---- */
 
-bool exchange_delivered(exchange *x, size_t count) {
+bool exchange_count_delivered(exchange *x, size_t count) {
     x->delivered += count;
     if (GUARD(BODY_BYTES) && x->body_limit > 0 && x->delivered > x->body_limit) {
         buffer_clear(&x->body); /* no byte beyond the limit is passed to the caller */
-        exchange_broke(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
+        exchange_attempt_failed(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
         return false;
     }
     return true;
@@ -181,7 +182,7 @@ static bool inflate_some(exchange *x, const uint8_t *bytes, size_t length, size_
     *taken = 0;
     do {
         if (!buffer_reserve(&x->body, length < 4096 ? 16 * 1024 : BULK_READ)) {
-            exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+            exchange_attempt_failed(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
             return false;
         }
         /* Decodes at most BULK_READ bytes at once, because the limits are checked in between. */
@@ -191,37 +192,37 @@ static bool inflate_some(exchange *x, const uint8_t *bytes, size_t length, size_
                           buffer_tail(&x->body), room < BULK_READ ? room : BULK_READ, &produced);
         *taken += consumed;
         buffer_commit(&x->body, produced);
-        if (!exchange_delivered(x, produced)) return false;
+        if (!exchange_count_delivered(x, produced)) return false;
     } while (result == INFLATER_FULL && !exchange_has_enough(x));
     if (result == INFLATER_FAILED) {
-        exchange_broke(x, inflater_failure(x->inflater), 0, NULL);
+        exchange_attempt_failed(x, inflater_failure(x->inflater), 0, NULL);
         return false;
     }
-    x->unpacks_more = result == INFLATER_FULL;
+    x->decodes_more = result == INFLATER_FULL;
     return true;
 }
 
-bool exchange_unpack(exchange *x) {
+bool exchange_decode_more(exchange *x) {
     static const uint8_t nothing[1];
-    size_t length = buffer_length(&x->packed), taken;
-    if (!x->unpacks_more) return true;
-    bool well = inflate_some(x, length > 0 ? buffer_head(&x->packed) : nothing, length, &taken);
-    buffer_consume(&x->packed, taken);
+    size_t length = buffer_length(&x->undecoded), taken;
+    if (!x->decodes_more) return true;
+    bool well = inflate_some(x, length > 0 ? buffer_head(&x->undecoded) : nothing, length, &taken);
+    buffer_consume(&x->undecoded, taken);
     return well;
 }
 
 static bool append(exchange *x, buffer *to, const uint8_t *bytes, size_t length) {
     if (buffer_append(to, bytes, length)) return true;
-    exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+    exchange_attempt_failed(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
     return false;
 }
 
 bool exchange_deliver(exchange *x, const uint8_t *bytes, size_t length) {
     size_t taken;
     if (x->inflater == NULL)
-        return exchange_delivered(x, length) && append(x, &x->body, bytes, length);
+        return exchange_count_delivered(x, length) && append(x, &x->body, bytes, length);
     return inflate_some(x, bytes, length, &taken) &&
-           (taken == length || append(x, &x->packed, bytes + taken, length - taken));
+           (taken == length || append(x, &x->undecoded, bytes + taken, length - taken));
 }
 
 void exchange_keep_rest(exchange *x) {
@@ -235,7 +236,7 @@ bool exchange_has_enough(const exchange *x) {
 }
 
 step_result exchange_cut_short(exchange *x, failure_code code, int system_error) {
-    const http1_response *r = &x->answer;
+    const http1_response *r = &x->response;
     bool in_body = x->head != NULL;
     unsigned long long came = in_body ? r->body_bytes : buffer_length(&x->input);
     char detail[80] = "";
@@ -245,10 +246,10 @@ step_result exchange_cut_short(exchange *x, failure_code code, int system_error)
     } else if (in_body || came > 0) {
         snprintf(detail, sizeof(detail), "%llu bytes of it came", came);
     }
-    return exchange_broke(x, code, system_error, detail);
+    return exchange_attempt_failed(x, code, system_error, detail);
 }
 
 step_result exchange_body_complete(exchange *x) {
     failure_code code = x->inflater ? inflater_finish(x->inflater) : FAILURE_NONE;
-    return code == FAILURE_NONE ? STEP_DONE : exchange_broke(x, code, 0, NULL);
+    return code == FAILURE_NONE ? STEP_DONE : exchange_attempt_failed(x, code, 0, NULL);
 }

@@ -9,35 +9,37 @@
  * and the connection's last response came within that time. While other calls are under way it
  * sleeps at once.
  */
-nanoseconds exchange_awake_until(const exchange *x) {
+nanoseconds exchange_busy_poll_until(const exchange *x) {
     nanoseconds span = x->request.options->busy_poll;
-    bool answer_is_due = x->state == EXCHANGE_TALKING && x->phase == PHASE_FIRST_BYTE;
-    if (!answer_is_due || !exchange_alone() || !connection_is_quick(x->connection, span)) return 0;
+    bool response_is_due = x->state == EXCHANGE_TALKING && x->phase == PHASE_FIRST_BYTE;
+    if (!response_is_due || !exchange_is_only_one() || !connection_is_quick(x->connection, span))
+        return 0;
     return clock_earlier(x->sent_at + span, x->deadline);
 }
 
-static int poll_awake(const exchange *x, struct pollfd *entries, nfds_t count) {
-    nanoseconds until = exchange_awake_until(x);
+static int busy_poll(const exchange *x, struct pollfd *entries, nfds_t count) {
+    nanoseconds until = exchange_busy_poll_until(x);
     bool late = false;
     int ready = 0;
     if (until == 0) return 0;
-    while (ready == 0 && !late && exchange_alone()) {
+    while (ready == 0 && !late && exchange_is_only_one()) {
         ready = portable_poll(entries, count, 0);
         late = ready == 0 && clock_now() >= until;
     }
-    connection_waited_awake(x->connection, late);
+    connection_note_busy_poll(x->connection, late);
     return ready;
 }
 
 bool exchange_wait_briefly(exchange *x, nanoseconds span) {
-    bool answer_is_due = x->state == EXCHANGE_TALKING && x->phase == PHASE_FIRST_BYTE && !x->http2;
-    if (!answer_is_due || !connection_is_quick(x->connection, span)) return false;
+    bool response_is_due =
+        x->state == EXCHANGE_TALKING && x->phase == PHASE_FIRST_BYTE && !x->http2;
+    if (!response_is_due || !connection_is_quick(x->connection, span)) return false;
     struct pollfd entries[DIAL_MAX_ATTEMPTS];
     nanoseconds deadline;
     int count = exchange_wait(x, entries, DIAL_MAX_ATTEMPTS, &deadline);
     nanoseconds left = clock_earlier(deadline - clock_now(), span);
     int ready = portable_poll(entries, (nfds_t)count, left > 0 ? left : 0);
-    connection_waited_awake(x->connection, ready == 0);
+    connection_note_busy_poll(x->connection, ready == 0);
     return ready > 0;
 }
 
@@ -50,10 +52,10 @@ bool exchange_wait_briefly(exchange *x, nanoseconds span) {
 #define NO_DEADLINE_WITHIN (5 * CONNECTION_READ_WAIT)
 
 bool exchange_may_wait_in_read(const exchange *x, nanoseconds now) {
-    bool answer_is_due = x->state == EXCHANGE_TALKING && x->phase == PHASE_FIRST_BYTE &&
-                         !x->http2 && !x->again && x->events == POLLIN &&
-                         x->request.options->busy_poll == 0;
-    return answer_is_due && connection_is_quick(x->connection, CONNECTION_READ_WAIT) &&
+    bool response_is_due = x->state == EXCHANGE_TALKING && x->phase == PHASE_FIRST_BYTE &&
+                           !x->http2 && !x->again && x->events == POLLIN &&
+                           x->request.options->busy_poll == 0;
+    return response_is_due && connection_is_quick(x->connection, CONNECTION_READ_WAIT) &&
            now < x->sent_at + CONNECTION_READ_WAIT &&
            now + NO_DEADLINE_WITHIN < clock_earlier(x->deadline, x->total_deadline);
 }
@@ -72,7 +74,7 @@ static void wait_for(const exchange *x, const stop_request *stop) {
     entries[count] = (struct pollfd){.fd = waker_descriptor(x->waker), .events = POLLIN};
 
     deadline = stop_wait_until(stop, deadline);
-    int ready = poll_awake(x, entries, (nfds_t)count + 1);
+    int ready = busy_poll(x, entries, (nfds_t)count + 1);
     if (ready == 0) {
         nanoseconds left = deadline == NEVER ? NEVER : clock_nap(deadline, clock_now());
         ready = portable_poll(entries, (nfds_t)count + 1, left > 0 ? left : 0);
@@ -82,10 +84,10 @@ static void wait_for(const exchange *x, const stop_request *stop) {
 
 step_result exchange_drive(exchange *x, const stop_request *stop) {
     for (;;) {
-        if (stop_wanted(stop)) return STEP_WAIT;
+        if (stop_requested(stop)) return STEP_WAIT;
         if (!wait_in_read(x)) {
             wait_for(x, stop);
-            if (stop_wanted(stop)) return STEP_WAIT;
+            if (stop_requested(stop)) return STEP_WAIT;
         }
         step_result step = exchange_step(x, clock_now());
         if (step != STEP_WAIT) return step;

@@ -14,8 +14,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static exchange *free_list[FREE_LIST_SIZE]; /* owned */
 static int free_count;
-static int under_way; /* exchanges in use; changed under the lock, read without it */
-static int resting;   /* atomic; those among them that are at rest (exchange_rest) */
+static int under_way;  /* exchanges in use; changed under the lock, read without it */
+static int held_count; /* atomic; those among them that are ->held_by_caller */
 
 static void count_under_way(int more) {
     __atomic_store_n(&under_way, under_way + more, __ATOMIC_RELAXED);
@@ -29,7 +29,7 @@ exchange *exchange_new(void) {
     return x;
 }
 
-bool exchange_alone(void) {
+bool exchange_is_only_one(void) {
     return __atomic_load_n(&under_way, __ATOMIC_RELAXED) == 1;
 }
 
@@ -53,31 +53,31 @@ static void strip(exchange *x) {
     inflater_free(x->inflater);
     refusal_free(x->refused);
     buffer_free(&x->frame);
-    buffer_free(&x->packed);
+    buffer_free(&x->undecoded);
     waker_drop(x->waker);
     http2_batch_drop(x->batch);
     if (x->pool != NULL) pool_release(x->pool);
     empty(&x->input);
     empty(&x->head_bytes);
     empty(&x->body);
-    memset(x, 0, offsetof(exchange, answer));
+    memset(x, 0, offsetof(exchange, response));
 }
 
-void exchange_rest(exchange *x, bool rests) {
-    if (x->resting != rests) {
-        x->resting = rests;
-        __atomic_add_fetch(&resting, rests ? 1 : -1, __ATOMIC_RELAXED);
+void exchange_set_held_by_caller(exchange *x, bool held) {
+    if (x->held_by_caller != held) {
+        x->held_by_caller = held;
+        __atomic_add_fetch(&held_count, held ? 1 : -1, __ATOMIC_RELAXED);
     }
 }
 
-bool exchange_any_rests(void) {
-    return __atomic_load_n(&resting, __ATOMIC_RELAXED) > 0;
+bool exchange_any_held_by_caller(void) {
+    return __atomic_load_n(&held_count, __ATOMIC_RELAXED) > 0;
 }
 
 void exchange_free(exchange *x) {
     if (x == NULL || (x->pool != NULL && x->generation != descriptors_generation()))
         return; /* a thread of the parent may have been stepping it */
-    exchange_rest(x, false);
+    exchange_set_held_by_caller(x, false);
     exchange_abort(x);
     strip(x);
     pthread_mutex_lock(&lock);
@@ -86,7 +86,7 @@ void exchange_free(exchange *x) {
     if (kept) free_list[free_count++] = x;
     pthread_mutex_unlock(&lock);
     if (!kept) {
-        http1_free(&x->answer);
+        http1_free(&x->response);
         buffer_free(&x->input);
         buffer_free(&x->head_bytes);
         buffer_free(&x->body);

@@ -9,7 +9,7 @@
 #define READS_AT_ONCE 32  /* reads in one step, which holds the connection's lock */
 #define PIECE (64 * 1024) /* bytes of a request's body for each http2_feed */
 #define STREAMED_AT_ONCE (128 * 1024)
-#define ROOM_AGAIN (5 * MILLISECOND) /* time between two attempts to open a stream */
+#define STREAM_RETRY (5 * MILLISECOND) /* time between two attempts to open a stream */
 
 /* ---- the request ---- */
 
@@ -17,9 +17,9 @@ void exchange_http2_begin(exchange *x) {
     const exchange_request *request = &x->request;
     x->call = (http2_call){
         .http2 = http2_connection_keep(x->connection->http2), .waker = x->waker, .batch = x->batch};
-    x->call.sent_at = x->call.came_at = -1;
+    x->call.sent_at = x->call.arrived_at = -1;
     x->http2 = true;
-    x->unprocessed = x->body_ended = x->stopped = false;
+    x->unprocessed = x->body_ended = x->stream_released = false;
     x->sent_so_far = SENT_NONE;
     x->wake_at = NEVER;
     x->body_queued = request->body_length == 0 || request->body != NULL;
@@ -33,7 +33,7 @@ static bool feed(exchange *x, http2 *h) {
     size_t count = left < PIECE ? left : PIECE;
     bool last = x->body_queued && count == left;
     if (!http2_feed(h, x->call.stream, x->segment + x->segment_sent, count, last)) {
-        exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+        exchange_attempt_failed(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
         return false;
     }
     x->segment_sent += count;
@@ -60,7 +60,7 @@ static void note_sent(exchange *x) {
     if (x->request_done || x->call.sent_at < 0) return;
     x->request_done = true;
     x->body_sent = http2_fed_and_framed(x->call.stream);
-    x->progress_due = x->request.tells_progress;
+    x->progress_due = x->request.reports_progress;
     x->sent_at = x->call.sent_at;
     x->timings.write = x->sent_at - x->sending_began;
     if (!x->any_byte) exchange_phase(x, PHASE_FIRST_BYTE, x->sent_at);
@@ -89,7 +89,7 @@ static bool send_more(exchange *x, http2 *h, nanoseconds now) {
 static bool waits_for_settings(const exchange *x) {
     const http2 *h = http2_connection_session(x->call.http2);
     return x->request.upgrades && !http2_connection_closing(x->call.http2) &&
-           http2_extended_connect(h) == HTTP2_NOT_SAID;
+           http2_extended_connect(h) == HTTP2_CONNECT_UNKNOWN;
 }
 
 /* Returns whether the request may be sent. An extended CONNECT waits for the server's SETTINGS (RFC
@@ -98,12 +98,12 @@ static bool may_open(exchange *x, nanoseconds now) {
     if (!x->request.upgrades) return true;
     while (waits_for_settings(x) && http2_call_may_read(&x->call))
         if (!http2_call_read(&x->call, now)) break;
-    http2_said said = http2_extended_connect(http2_connection_session(x->call.http2));
-    x->declined = said == HTTP2_DECLINED || !switched_shares();
-    return said == HTTP2_ACCEPTED && !x->declined;
+    http2_connect_support support = http2_extended_connect(http2_connection_session(x->call.http2));
+    x->connect_unsupported = support == HTTP2_CONNECT_UNSUPPORTED || !switched_shares();
+    return support == HTTP2_CONNECT_SUPPORTED && !x->connect_unsupported;
 }
 
-static bool opens(exchange *x, nanoseconds now) {
+static bool try_open_stream(exchange *x, nanoseconds now) {
     const exchange_request *request = &x->request;
     if (!may_open(x, now)) return false;
     const char *scheme = request->to->tls_name != NULL ? "https" : "http";
@@ -117,32 +117,32 @@ static bool opens(exchange *x, nanoseconds now) {
     return true;
 }
 
-/* Opens a stream. When the connection accepts no further stream, sets ->displaced, so that the call
- * asks the pool for another connection; if that is the same one again, the call waits until a
- * stream has ended. After STEP_WAIT x->call.stream is NULL unless a stream is open. */
+/* Opens a stream. When the connection accepts no further stream, sets ->needs_other_connection, so
+ * that the call asks the pool for another connection; if that is the same one again, the call waits
+ * until a stream has ended. After STEP_WAIT x->call.stream is NULL unless a stream is open. */
 static step_result open_stream(exchange *x, nanoseconds now) {
-    if (opens(x, now)) return STEP_WAIT;
-    if (x->declined) {
+    if (try_open_stream(x, now)) return STEP_WAIT;
+    if (x->connect_unsupported) {
         const char *detail = switched_shares() ? NULL : "this client needs epoll for them";
-        return exchange_broke(x, FAILURE_HTTP2_NO_CONNECT, 0, detail);
+        return exchange_attempt_failed(x, FAILURE_HTTP2_NO_CONNECT, 0, detail);
     }
     if (waits_for_settings(x)) {
-        x->wake_at = now + ROOM_AGAIN; /* another call may read the SETTINGS */
+        x->wake_at = now + STREAM_RETRY; /* another call may read the SETTINGS */
         return STEP_WAIT;
     }
     if (x->no_stream_free) {
         while (http2_call_may_read(&x->call) && http2_call_read(&x->call, now)) {
         }
-        if (opens(x, now)) return STEP_WAIT;
+        if (try_open_stream(x, now)) return STEP_WAIT;
     }
     bool waited = x->no_stream_free;
-    x->displaced = http2_connection_closing(x->call.http2) || !waited;
+    x->needs_other_connection = http2_connection_closing(x->call.http2) || !waited;
     x->no_stream_free = true;
     /* A first attempt is in PHASE_QUEUE already, but its wait begins now. */
     if (x->phase != PHASE_QUEUE) exchange_phase(x, PHASE_QUEUE, now);
     if (!waited) exchange_begin_wait(x, now);
-    x->wake_at = now + ROOM_AGAIN;
-    if (x->displaced) return exchange_broke(x, FAILURE_CLOSED, 0, NULL);
+    x->wake_at = now + STREAM_RETRY;
+    if (x->needs_other_connection) return exchange_attempt_failed(x, FAILURE_CLOSED, 0, NULL);
     return exchange_wants_collection(x, now) ? STEP_COLLECT : STEP_WAIT;
 }
 
@@ -154,9 +154,9 @@ static http1_framing framing_of(const exchange *x, int status, int64_t length) {
     return length >= 0 ? HTTP1_FRAMING_LENGTH : HTTP1_FRAMING_CHUNKED;
 }
 
-/* Fills in x->answer as the parser of HTTP/1.1 would for the same head. */
+/* Fills in x->response as the parser of HTTP/1.1 would for the same head. */
 static step_result take_head(exchange *x, http2_head *head, nanoseconds now) {
-    http1_response *r = &x->answer;
+    http1_response *r = &x->response;
     step_result step;
     exchange_first_byte(x, x->timings.gvl > 0 ? now - x->timings.gvl : now);
     free(r->fields);
@@ -198,13 +198,13 @@ static ssize_t take_piece(exchange *x, buffer *data) {
         x->body_buffer += count;
         x->body_buffer_room -= count;
         buffer_consume(data, count);
-        return exchange_delivered(x, count) ? (ssize_t)count : -1;
+        return exchange_count_delivered(x, count) ? (ssize_t)count : -1;
     }
     if (x->inflater == NULL && buffer_length(&x->body) == 0 && !x->request.streaming) {
         buffer empty = x->body;
         x->body = *data;
         *data = empty;
-        return exchange_delivered(x, count) ? (ssize_t)count : -1;
+        return exchange_count_delivered(x, count) ? (ssize_t)count : -1;
     }
     count = count < STREAMED_AT_ONCE ? count : STREAMED_AT_ONCE;
     bool well = exchange_deliver(x, buffer_head(data), count);
@@ -215,20 +215,20 @@ static ssize_t take_piece(exchange *x, buffer *data) {
 static step_result take_data(exchange *x, http2 *h, nanoseconds now) {
     http2_stream *s = x->call.stream;
     for (;;) {
-        if (!exchange_unpack(x)) return STEP_FAILED;
+        if (!exchange_decode_more(x)) return STEP_FAILED;
         if (exchange_has_enough(x)) return STEP_DATA;
         if (buffer_length(&s->data) == 0) return STEP_WAIT;
         if (x->body_buffer != NULL && x->body_buffer_room == 0) return STEP_BODY_BUFFER_FULL;
         ssize_t count = take_piece(x, &s->data);
         if (count < 0) return STEP_FAILED;
-        x->answer.body_bytes += (uint64_t)count;
-        http2_took(h, s, (size_t)count);
+        x->response.body_bytes += (uint64_t)count;
+        http2_consumed(h, s, (size_t)count);
         exchange_phase(x, PHASE_READ, now);
     }
 }
 
 static step_result complete(exchange *x) {
-    http1_response *r = &x->answer;
+    http1_response *r = &x->response;
     http2_head *t = x->call.stream->trailers;
     if (t != NULL) {
         free(r->trailers);
@@ -266,7 +266,7 @@ static const char *error_word(uint32_t code) {
     return code < sizeof(words) / sizeof(words[0]) ? words[code] : "an unknown code";
 }
 
-static bool tells_error_code(failure_code code) {
+static bool has_error_code(failure_code code) {
     return code == FAILURE_HTTP2_RESET || code == FAILURE_HTTP2_REFUSED ||
            code == FAILURE_HTTP2_GONE;
 }
@@ -278,14 +278,14 @@ static step_result stream_failed(exchange *x, const http2 *h) {
     x->unprocessed = s->unprocessed;
     if (s->failure == FAILURE_TRUNCATED || s->failure == FAILURE_TRUNCATED_HEAD)
         return exchange_cut_short(x, s->failure, why->system_error);
-    if (tells_error_code(s->failure)) {
+    if (has_error_code(s->failure)) {
         snprintf(detail, sizeof(detail), "%s (%u)%s", error_word(s->error_code), s->error_code,
                  s->error_code == HTTP_1_1_REQUIRED ? "; ask with http: :h1" : "");
     } else {
         snprintf(detail, sizeof(detail), "%s",
                  why->code == s->failure ? why->detail : http2_detail(h));
     }
-    return exchange_broke(x, s->failure, why->system_error, detail);
+    return exchange_attempt_failed(x, s->failure, why->system_error, detail);
 }
 
 /* ---- a step ---- */
@@ -293,10 +293,10 @@ static step_result stream_failed(exchange *x, const http2 *h) {
 /* Records how long the bytes waited: the call's driver may have been away when another call read
  * them. */
 static void note_arrival(exchange *x, nanoseconds now) {
-    nanoseconds came = x->call.came_at;
-    if (came < 0) return;
-    x->call.came_at = -1;
-    x->timings.gvl = now > came ? now - came : 0;
+    nanoseconds arrived_at = x->call.arrived_at;
+    if (arrived_at < 0) return;
+    x->call.arrived_at = -1;
+    x->timings.gvl = now > arrived_at ? now - arrived_at : 0;
 }
 
 /* Takes what has arrived for the stream, and sends more. STEP_WAIT: more must be read. */
@@ -305,7 +305,7 @@ static step_result advance(exchange *x, nanoseconds now) {
     const http2_stream *s = x->call.stream;
     note_arrival(x, now);
     step_result step = take_heads(x, now);
-    if (x->head != NULL && exchange_switches(x, x->answer.status)) return STEP_DONE;
+    if (x->head != NULL && exchange_switches(x, x->response.status)) return STEP_DONE;
     if (step == STEP_WAIT && !send_more(x, h, now)) return STEP_FAILED;
     if (step == STEP_WAIT && x->head != NULL) step = take_data(x, h, now);
     if (step != STEP_WAIT) return step;
@@ -336,29 +336,29 @@ static nanoseconds next_step_at(const exchange *x, nanoseconds now) {
     return all_framed ? clock_after(now, x->request.options->timeouts[PHASE_FIRST_BYTE]) : NEVER;
 }
 
-static void report_news(exchange *x, bool news) {
-    if (news) pool_reconsider(x->pool, x->connection);
+static void report_state_change(exchange *x, bool state_changed) {
+    if (state_changed) pool_reconsider(x->pool, x->connection);
 }
 
 step_result exchange_http2_talk(exchange *x, nanoseconds now) {
     http2_call *call = &x->call;
     x->again = false;
-    if (!http2_call_enter(call)) return exchange_broke(x, FAILURE_FORKED, 0, NULL);
-    call->weak = x->in_fiber;
+    if (!http2_call_enter(call)) return exchange_attempt_failed(x, FAILURE_FORKED, 0, NULL);
+    call->fiber_driven = x->in_fiber;
     bool fresh = call->stream == NULL;
     step_result step = fresh ? open_stream(x, now) : STEP_WAIT;
     if (step == STEP_WAIT && call->stream != NULL) step = read_and_advance(x, fresh, now);
-    if (step == STEP_DONE && exchange_switches(x, x->answer.status)) {
+    if (step == STEP_DONE && exchange_switches(x, x->response.status)) {
         x->sent_so_far = SENT_ALL;
-        report_news(x, http2_call_leave(call, false));
+        report_state_change(x, http2_call_leave(call, false));
         return step;
     }
     if (step == STEP_DONE || step == STEP_FAILED) {
         note_sent(x);
         /* A request that the server has not acted on counts as not sent: it may be sent again. */
         x->sent_so_far = x->unprocessed ? SENT_NONE : (sent_state)http2_call_sent(call);
-        x->stopped = true;
-        report_news(x, http2_call_quit(call, now));
+        x->stream_released = true;
+        report_state_change(x, http2_call_quit(call, now));
         return step;
     }
     http2_call_flush(call, now);
@@ -366,9 +366,9 @@ step_result exchange_http2_talk(exchange *x, nanoseconds now) {
     note_sent(x);
     if (step == STEP_WAIT && x->progress_due) step = STEP_PROGRESS; /* the call does not wait */
     x->wake_at = next_step_at(x, now);
-    bool news = http2_call_leave(call, step == STEP_WAIT);
+    bool state_changed = http2_call_leave(call, step == STEP_WAIT);
     x->again = step == STEP_WAIT && call->again;
-    report_news(x, news);
+    report_state_change(x, state_changed);
     return step;
 }
 
@@ -376,10 +376,10 @@ step_result exchange_http2_talk(exchange *x, nanoseconds now) {
 
 void exchange_http2_stop(exchange *x) {
     http2_call *call = &x->call;
-    if (call->http2 == NULL || x->stopped || !http2_call_enter(call)) return;
+    if (call->http2 == NULL || x->stream_released || !http2_call_enter(call)) return;
     x->sent_so_far = (sent_state)http2_call_sent(call);
-    x->stopped = true;
-    report_news(x, http2_call_quit(call, clock_now()));
+    x->stream_released = true;
+    report_state_change(x, http2_call_quit(call, clock_now()));
 }
 
 void exchange_http2_leave(exchange *x, nanoseconds now, nanoseconds idle_until) {
@@ -398,20 +398,20 @@ void exchange_join(exchange *x, http2_batch *batch, event_loop *watcher) {
     x->batch = batch != NULL ? http2_batch_keep(batch) : NULL;
     if (x->state == EXCHANGE_TALKING && x->http2 && http2_call_enter(&x->call)) {
         x->call.batch = batch;
-        report_news(x, http2_call_leave(&x->call, false));
+        report_state_change(x, http2_call_leave(&x->call, false));
         x->again = true;
     }
     http2_batch_drop(before);
 }
 
 void exchange_depart(exchange *x) {
-    x->behind = true;
+    x->driver_was_away = true;
     waker_depart(x->waker);
     if (x->state == EXCHANGE_DIALLING) pool_driver_left(x->pool);
     if (x->state == EXCHANGE_TALKING && x->http2 && http2_call_enter(&x->call))
-        report_news(x, http2_call_leave(&x->call, false));
+        report_state_change(x, http2_call_leave(&x->call, false));
 }
 
-bool exchange_touched(const exchange *x) {
-    return x->http2 && __atomic_load_n(&x->call.touched, __ATOMIC_ACQUIRE);
+bool exchange_has_input(const exchange *x) {
+    return x->http2 && __atomic_load_n(&x->call.has_input, __ATOMIC_ACQUIRE);
 }

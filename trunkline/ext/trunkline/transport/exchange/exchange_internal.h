@@ -29,7 +29,7 @@ nanoseconds exchange_continue_deadline(const exchange *x);
 bool exchange_write_is_late(const exchange *x, nanoseconds now);
 
 /* Ends a call whose timeout is over, and returns STEP_FAILED; STEP_WAIT: no timeout is over. */
-step_result exchange_out_of_time(exchange *x, nanoseconds now);
+step_result exchange_check_timeouts(exchange *x, nanoseconds now);
 
 /* ---- exchange_queue.c ---- */
 
@@ -81,10 +81,11 @@ void exchange_cut_request(exchange *x, nanoseconds now);
 
 /* Sets x->why and returns STEP_FAILED. The exchange has not ended yet: another attempt may be
  * made. */
-step_result exchange_broke(exchange *x, failure_code code, int system_error, const char *detail);
+step_result exchange_attempt_failed(exchange *x, failure_code code, int system_error,
+                                    const char *detail);
 
-/* As exchange_broke, for a connection that ended within a response; x->why records how much of it
- * arrived. */
+/* As exchange_attempt_failed, for a connection that ended within a response; x->why records how
+ * much of it arrived. */
 step_result exchange_cut_short(exchange *x, failure_code code, int system_error);
 
 /* Records that all bytes that had arrived were read, so that later ones do not count as delayed. */
@@ -94,26 +95,26 @@ void exchange_caught_up(exchange *x);
  * attempt. */
 void exchange_first_byte(exchange *x, nanoseconds came);
 
-/* To be called when x->answer holds the head of a 1xx response in `bytes`. Returns STEP_WAIT to
+/* To be called when x->response holds the head of a 1xx response in `bytes`. Returns STEP_WAIT to
  * continue, STEP_HINTS, or STEP_FAILED. */
 step_result exchange_informational(exchange *x, const uint8_t *bytes, nanoseconds now);
 
-/* To be called when x->answer holds the final head in `bytes`, which are copied. Stops sending when
- * the server refuses the request's body (RFC 9112 9.5). Returns STEP_WAIT to continue, STEP_HEAD,
- * or STEP_FAILED. */
+/* To be called when x->response holds the final head in `bytes`, which are copied. Stops sending
+ * when the server refuses the request's body (RFC 9112 9.5). Returns STEP_WAIT to continue,
+ * STEP_HEAD, or STEP_FAILED. */
 step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now);
 
-/* Decodes a piece of the body into x->body. Keeps the rest of it in x->packed once a streaming
+/* Decodes a piece of the body into x->body. Keeps the rest of it in x->undecoded once a streaming
  * caller has enough. Returns false with x->why set. */
 bool exchange_deliver(exchange *x, const uint8_t *bytes, size_t length);
 
-/* Decodes the bytes in x->packed; to be called before more of the body is delivered. Returns false
- * with x->why set. */
-bool exchange_unpack(exchange *x);
+/* Decodes the bytes in x->undecoded; to be called before more of the body is delivered. Returns
+ * false with x->why set. */
+bool exchange_decode_more(exchange *x);
 
 /* Counts body bytes that have already been written to their destination. Returns false with x->why
  * set when they exceed the limit. */
-bool exchange_delivered(exchange *x, size_t count);
+bool exchange_count_delivered(exchange *x, size_t count);
 
 /* Returns whether x->body holds as much as a streaming caller takes at once. */
 bool exchange_has_enough(const exchange *x);
@@ -133,8 +134,8 @@ step_result exchange_receive(exchange *x, nanoseconds now);
 void exchange_http2_begin(exchange *x);
 
 /* Advances the call as far as possible. STEP_DONE: exchange_http2_leave must still be called.
- * STEP_FAILED: x->why is set and the exchange has not ended yet; with ->displaced the connection
- * takes no further calls, and nothing was sent. */
+ * STEP_FAILED: x->why is set and the exchange has not ended yet; with ->needs_other_connection the
+ * connection takes no further calls, and nothing was sent. */
 step_result exchange_http2_talk(exchange *x, nanoseconds now);
 
 /* Releases the stream, and resets it unless it is complete. */

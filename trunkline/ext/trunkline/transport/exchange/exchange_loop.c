@@ -7,7 +7,7 @@
 
 #define EVENTS_AT_ONCE 256
 #define AWAY_LONG (MILLISECOND / 10)
-#define HEAR_AGAIN (5 * MILLISECOND) /* time between two attempts to watch the waker */
+#define WATCH_RETRY (5 * MILLISECOND) /* time between two attempts to watch the waker */
 
 struct exchange_loop {
     event_loop *loop;   /* owned */
@@ -17,9 +17,9 @@ struct exchange_loop {
     list runnable; /* members to be stepped */
     list ready;    /* members that the caller has to serve */
     list all;
-    nanoseconds left_at; /* when the driver stopped driving last; NEVER: not yet */
-    bool behind;         /* the driver was away: the next events may be old */
-    bool hears;          /* the waker is watched */
+    nanoseconds left_at;  /* when the driver stopped driving last; NEVER: not yet */
+    bool driver_was_away; /* the driver was away: the next events may be old */
+    bool waker_watched;   /* the waker is watched */
 };
 
 static void make_runnable(exchange_loop *l, member *m) {
@@ -30,10 +30,10 @@ static void make_runnable(exchange_loop *l, member *m) {
 }
 
 /* Watches the waker; each of its events ends the watch. A failed watch is tried again after
- * HEAR_AGAIN. */
-static bool hear(exchange_loop *l) {
-    l->hears = event_loop_watch(l->loop, waker_descriptor(l->waker), 0, POLLIN, l);
-    return l->hears;
+ * WATCH_RETRY. */
+static bool watch_waker(exchange_loop *l) {
+    l->waker_watched = event_loop_watch(l->loop, waker_descriptor(l->waker), 0, POLLIN, l);
+    return l->waker_watched;
 }
 
 static void unwatch(exchange_loop *l, member *m) {
@@ -60,7 +60,7 @@ static bool watch(exchange_loop *l, member *m) {
 
 static void step(exchange_loop *l, member *m, nanoseconds now) {
     m->where = MEMBER_WAITING;
-    m->x->behind |= l->behind;
+    m->x->driver_was_away |= l->driver_was_away;
     m->step = exchange_step(m->x, now);
     if (m->step == STEP_WAIT && !watch(l, m)) {
         exchange_abort(m->x);
@@ -76,17 +76,18 @@ static void step(exchange_loop *l, member *m, nanoseconds now) {
 }
 
 /* Checks all waiting members, because the waker does not record for which member it was woken. */
-static void wake_called(exchange_loop *l) {
+static void resume_due_members(exchange_loop *l) {
     LIST_EACH (member, m, &l->all, loop_node)
-        if (m->where == MEMBER_WAITING && exchange_called(m->x)) make_runnable(l, m);
+        if (m->where == MEMBER_WAITING && exchange_needs_step(m->x)) make_runnable(l, m);
 }
 
 /* Checks all members that use a connection after one of them received something for others during
  * its step: the waker's mark does not record for which. */
-static void wake_touched(exchange_loop *l) {
+static void resume_members_with_input(exchange_loop *l) {
     if (!waker_marked(l->waker)) return;
     LIST_EACH (member, m, &l->all, loop_node)
-        if (m->where == MEMBER_WAITING && m->x->state == EXCHANGE_TALKING && exchange_touched(m->x))
+        if (m->where == MEMBER_WAITING && m->x->state == EXCHANGE_TALKING &&
+            exchange_has_input(m->x))
             make_runnable(l, m);
 }
 
@@ -99,12 +100,12 @@ static void leave_to_parent(exchange_loop *l) {
         m->watching_count = 0;
         make_runnable(l, m);
     }
-    hear(l);
+    watch_waker(l);
 }
 
 void exchange_loop_run(exchange_loop *l) {
     leave_to_parent(l);
-    wake_touched(l);
+    resume_members_with_input(l);
     const list_node *last = l->runnable.last;
     nanoseconds now = 0;
     for (list_node *n; (n = list_shift(&l->runnable)) != NULL;) {
@@ -114,19 +115,19 @@ void exchange_loop_run(exchange_loop *l) {
         if (n == last) break;   /* members that became runnable since wait for the next run */
     }
     http2_batch_flush(l->batch, l->waker);
-    wake_touched(l);
+    resume_members_with_input(l);
 }
 
 /* Returns true when it took all pending events. */
 static bool wait_once(exchange_loop *l, nanoseconds until) {
     void *events[EVENTS_AT_ONCE];
-    if (!l->hears) hear(l);
+    if (!l->waker_watched) watch_waker(l);
     int count = event_loop_wait(l->loop, until, events, EVENTS_AT_ONCE);
     for (int i = 0; i < count; i++) {
         if (events[i] == l) {
             waker_clear(l->waker);
-            hear(l);
-            wake_called(l);
+            watch_waker(l);
+            resume_due_members(l);
         } else {
             make_runnable(l, events[i]);
         }
@@ -142,7 +143,7 @@ static bool wait_once(exchange_loop *l, nanoseconds until) {
 nanoseconds exchange_loop_deadline(const exchange_loop *l) {
     if (l->runnable.first != NULL || l->ready.first != NULL) return 0;
     nanoseconds next = deadlines_next(&l->due);
-    return l->hears ? next : clock_earlier(next, clock_now() + HEAR_AGAIN);
+    return l->waker_watched ? next : clock_earlier(next, clock_now() + WATCH_RETRY);
 }
 
 void exchange_loop_drive(exchange_loop *l, nanoseconds until, const stop_request *stop) {
@@ -150,11 +151,11 @@ void exchange_loop_drive(exchange_loop *l, nanoseconds until, const stop_request
     /* Lets event_loop_quiet answer for the members to be stepped. */
     bool all = l->runnable.first != NULL && wait_once(l, 0);
     exchange_loop_run(l);
-    if (all) l->behind = false;
-    while (l->ready.first == NULL && !stop_wanted(stop)) {
+    if (all) l->driver_was_away = false;
+    while (l->ready.first == NULL && !stop_requested(stop)) {
         all = wait_once(l, stop_wait_until(stop, clock_earlier(until, exchange_loop_deadline(l))));
         exchange_loop_run(l);
-        if (all) l->behind = false;
+        if (all) l->driver_was_away = false;
         if (until == 0 || (until != NEVER && clock_now() >= until)) return;
     }
 }
@@ -205,12 +206,12 @@ void exchange_loop_depart(exchange_loop *l) {
 }
 
 void exchange_loop_arrive(exchange_loop *l) {
-    l->behind |= clock_now() - l->left_at > AWAY_LONG;
+    l->driver_was_away |= clock_now() - l->left_at > AWAY_LONG;
     waker_arrive(l->waker);
     http2_batch_arrive(l->batch);
 }
 
-void exchange_loop_park(exchange_loop *l) {
+void exchange_loop_begin_fiber_wait(exchange_loop *l) {
     l->left_at = clock_now();
     http2_batch_depart(l->batch);
 }
@@ -221,7 +222,7 @@ exchange_loop *exchange_loop_new(waker *w) {
     l->waker = waker_keep(w);
     l->loop = event_loop_new();
     l->batch = http2_batch_new();
-    if (l->loop == NULL || l->batch == NULL || !hear(l)) {
+    if (l->loop == NULL || l->batch == NULL || !watch_waker(l)) {
         int error = errno;
         event_loop_free(l->loop);
         http2_batch_drop(l->batch);

@@ -64,7 +64,7 @@ void exchange_loop_arrive(exchange_loop *l);
 /* To be called when a fiber waits for the loop's descriptor; its thread may be busy meanwhile.
  * Calls of other drivers do not wait for the loop's exchanges to read a shared connection, but
  * still wait for connections that these dial. */
-void exchange_loop_park(exchange_loop *l);
+void exchange_loop_begin_fiber_wait(exchange_loop *l);
 
 /* For a caller that waits by itself (a fiber scheduler): a descriptor that is readable when there
  * is something to do (-1: none), and when to drive even without an event (0: at once). */

@@ -14,15 +14,15 @@
 static step_result informational(exchange *x, nanoseconds now) {
     step_result step = exchange_informational(x, buffer_head(&x->input), now);
     if (step != STEP_FAILED) {
-        buffer_consume(&x->input, x->answer.head_length);
-        http1_again(&x->answer);
+        buffer_consume(&x->input, x->response.head_length);
+        http1_next_head(&x->response);
     }
     return step;
 }
 
 static step_result final_head(exchange *x, nanoseconds now) {
     step_result step = exchange_head(x, buffer_head(&x->input), now);
-    buffer_consume(&x->input, x->answer.head_length);
+    buffer_consume(&x->input, x->response.head_length);
     return step;
 }
 
@@ -30,17 +30,18 @@ static step_result final_head(exchange *x, nanoseconds now) {
  * them. */
 static step_result take_head(exchange *x, nanoseconds now) {
     while (buffer_length(&x->input) > 0) {
-        switch (http1_head(&x->answer, buffer_head(&x->input), buffer_length(&x->input))) {
+        switch (http1_head(&x->response, buffer_head(&x->input), buffer_length(&x->input))) {
         case HTTP1_DONE:
-            if (x->answer.status >= 200 || exchange_switches(x, x->answer.status))
+            if (x->response.status >= 200 || exchange_switches(x, x->response.status))
                 return final_head(x, now);
             step_result step = informational(x, now);
             if (step != STEP_WAIT) return step;
             break;
-        case HTTP1_FAILED: return exchange_broke(x, x->answer.failure, 0, NULL);
+        case HTTP1_FAILED: return exchange_attempt_failed(x, x->response.failure, 0, NULL);
         default: return STEP_WAIT;
         }
-        if (x->answer.failure != FAILURE_NONE) return exchange_broke(x, x->answer.failure, 0, NULL);
+        if (x->response.failure != FAILURE_NONE)
+            return exchange_attempt_failed(x, x->response.failure, 0, NULL);
     }
     return STEP_WAIT;
 }
@@ -49,7 +50,7 @@ static step_result take_head(exchange *x, nanoseconds now) {
 
 /* Moves body bytes from the input to the body buffer. Returns STEP_WAIT to continue. */
 static step_result drain_to_body_buffer(exchange *x) {
-    uint64_t expected = http1_expect(&x->answer);
+    uint64_t expected = http1_unframed_bytes(&x->response);
     size_t count = buffer_length(&x->input);
     count = count > expected ? (size_t)expected : count;
     if (count > x->body_buffer_room) return STEP_BODY_BUFFER_FULL;
@@ -57,22 +58,22 @@ static step_result drain_to_body_buffer(exchange *x) {
     buffer_consume(&x->input, count);
     x->body_buffer += count;
     x->body_buffer_room -= count;
-    http1_took(&x->answer, count);
-    return exchange_delivered(x, count) ? STEP_WAIT : STEP_FAILED;
+    http1_consumed(&x->response, count);
+    return exchange_count_delivered(x, count) ? STEP_WAIT : STEP_FAILED;
 }
 
 /* When the input holds all of an uncoded body and nothing else, its buffer becomes the body without
  * a copy. Returns false when a limit is exceeded; x->why is set then. */
 static bool take_whole(exchange *x) {
     size_t count = buffer_length(&x->input);
-    bool whole = count > 0 && x->inflater == NULL && x->answer.framing == HTTP1_FRAMING_LENGTH &&
-                 count == http1_expect(&x->answer) && buffer_length(&x->body) == 0;
+    bool whole = count > 0 && x->inflater == NULL && x->response.framing == HTTP1_FRAMING_LENGTH &&
+                 count == http1_unframed_bytes(&x->response) && buffer_length(&x->body) == 0;
     if (!whole) return true;
     buffer emptied = x->body;
     x->body = x->input;
     x->input = emptied;
-    http1_took(&x->answer, count);
-    return exchange_delivered(x, count);
+    http1_consumed(&x->response, count);
+    return exchange_count_delivered(x, count);
 }
 
 /* Parses the body bytes in the input. STEP_WAIT: more input is needed. */
@@ -83,16 +84,16 @@ static step_result take_body(exchange *x) {
     }
     if (!take_whole(x)) return STEP_FAILED;
     for (;;) {
-        if (!exchange_unpack(x)) return STEP_FAILED;
+        if (!exchange_decode_more(x)) return STEP_FAILED;
         if (exchange_has_enough(x)) return STEP_DATA;
         http1_piece piece = {0};
         http1_result result =
-            http1_body(&x->answer, buffer_head(&x->input), buffer_length(&x->input), &piece);
+            http1_body(&x->response, buffer_head(&x->input), buffer_length(&x->input), &piece);
         if (result == HTTP1_DATA && !exchange_deliver(x, piece.data, piece.length))
             return STEP_FAILED;
         buffer_consume(&x->input, piece.consumed);
         if (result == HTTP1_DONE) return STEP_DONE;
-        if (result == HTTP1_FAILED) return exchange_broke(x, x->answer.failure, 0, NULL);
+        if (result == HTTP1_FAILED) return exchange_attempt_failed(x, x->response.failure, 0, NULL);
         if (result == HTTP1_MORE) return STEP_WAIT;
     }
 }
@@ -103,11 +104,11 @@ static step_result take_body(exchange *x) {
  * and touching a new page of memory costs more than the read: only a stream that fills its room
  * gets more. */
 static size_t body_room(const exchange *x) {
-    return !x->request.streaming ? BULK_READ : x->room > 0 ? x->room : LEAST_ROOM;
+    return !x->request.streaming ? BULK_READ : x->read_size > 0 ? x->read_size : LEAST_ROOM;
 }
 
 static void note_read(exchange *x, size_t count, size_t room) {
-    if (count == room) x->room = room < BULK_READ / 4 ? room * 4 : BULK_READ;
+    if (count == room) x->read_size = room < BULK_READ / 4 ? room * 4 : BULK_READ;
 }
 
 /* Reads an uncoded body into its destination, without a copy. */
@@ -136,8 +137,8 @@ static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
     } else {
         buffer_commit(&x->body, count);
     }
-    http1_took(&x->answer, count);
-    return exchange_delivered(x, count) ? IO_DONE : IO_FAILED;
+    http1_consumed(&x->response, count);
+    return exchange_count_delivered(x, count) ? IO_DONE : IO_FAILED;
 }
 
 static io_result read_input(exchange *x, failure *f) {
@@ -166,11 +167,12 @@ static nanoseconds note_arrival(exchange *x, nanoseconds now) {
 /* Reads once. The read may wait; *now is updated then. */
 static io_result read_some(exchange *x, nanoseconds *now) {
     failure f = {0};
-    uint64_t expected = x->head != NULL && x->inflater == NULL ? http1_expect(&x->answer) : 0;
+    uint64_t expected =
+        x->head != NULL && x->inflater == NULL ? http1_unframed_bytes(&x->response) : 0;
     bool direct = x->body_buffer != NULL || expected >= DIRECT_READ;
     bool waits = x->read_waits;
     x->read_waits = false;
-    x->connection->arrived.wanted = x->behind;
+    x->connection->arrived.wanted = x->driver_was_away;
     io_result io = direct ? read_direct(x, expected, &f) : read_input(x, &f);
     if (waits) *now = clock_now();
     if (io == IO_DONE) {
@@ -186,7 +188,7 @@ static io_result read_some(exchange *x, nanoseconds *now) {
             exchange_cut_short(x, in_body ? FAILURE_TRUNCATED : FAILURE_TRUNCATED_HEAD,
                                f.system_error);
         } else {
-            exchange_broke(x, f.code, f.system_error, f.detail);
+            exchange_attempt_failed(x, f.code, f.system_error, f.detail);
         }
     }
     return io;
@@ -194,21 +196,21 @@ static io_result read_some(exchange *x, nanoseconds *now) {
 
 /* Handles the end of the connection, which is the end of the body or an error. */
 static step_result at_end(exchange *x, bool clean) {
-    http1_result result = http1_end(&x->answer, clean, buffer_length(&x->input));
+    http1_result result = http1_end(&x->response, clean, buffer_length(&x->input));
     if (result == HTTP1_DONE) return STEP_DONE;
     if (x->write_failure.code != FAILURE_NONE && !x->any_byte) {
         x->why = x->write_failure;
         return STEP_FAILED;
     }
-    return exchange_cut_short(x, x->answer.failure, 0);
+    return exchange_cut_short(x, x->response.failure, 0);
 }
 
 /* Called at the end of the connection: completes a head that may end without its last bytes.
  * Returns false when the head may not, or is complete. */
 static bool complete_head(exchange *x) {
-    const char *end = x->head == NULL ? http1_missing_end(&x->answer) : NULL;
+    const char *end = x->head == NULL ? http1_missing_end(&x->response) : NULL;
     if (end == NULL || !buffer_append(&x->input, end, strlen(end))) return false;
-    x->answer.tolerated = true;
+    x->response.tolerated = true;
     return true;
 }
 

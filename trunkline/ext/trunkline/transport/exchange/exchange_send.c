@@ -13,7 +13,7 @@ static void next_segment(exchange *x, const void *bytes, size_t length) {
 bool exchange_send_begin(exchange *x, nanoseconds now) {
     const exchange_request *request = &x->request;
     x->sent_bytes = x->body_sent = 0;
-    x->progress_due = request->tells_progress;
+    x->progress_due = request->reports_progress;
     x->session_before = x->connection->session ? tls_sent(x->connection->session) : 0;
     x->request_done = x->request_cut = x->piece_wanted = x->body_begun = false;
     x->write_failure.code = FAILURE_NONE;
@@ -40,7 +40,7 @@ bool exchange_send_begin(exchange *x, nanoseconds now) {
 
 void exchange_cut_request(exchange *x, nanoseconds now) {
     x->request_done = x->request_cut = true;
-    x->progress_due = x->request.tells_progress;
+    x->progress_due = x->request.reports_progress;
     x->piece_wanted = x->awaits_continue = false;
     x->sent_at = now;
 }
@@ -93,7 +93,7 @@ void exchange_note_body(exchange *x, uint64_t bytes) {
     if (bytes <= x->body_sent) return;
     x->body_sent = bytes;
     x->body_begun = true;
-    x->progress_due = x->request.tells_progress && clock_now() >= x->progress_at;
+    x->progress_due = x->request.reports_progress && clock_now() >= x->progress_at;
 }
 
 uint64_t exchange_progress(exchange *x, bool *over) {
@@ -117,7 +117,7 @@ static uint64_t body_sent(const exchange *x) {
  * the caller wants progress. */
 static size_t most_at_once(const exchange *x) {
     size_t left = x->segment_length - x->segment_sent;
-    return x->request.tells_progress && left > PROGRESS_PIECE ? PROGRESS_PIECE : left;
+    return x->request.reports_progress && left > PROGRESS_PIECE ? PROGRESS_PIECE : left;
 }
 
 static io_result send_segment(exchange *x, nanoseconds now) {
@@ -140,7 +140,7 @@ static void request_sent(exchange *x) {
      * step. */
     nanoseconds now = clock_now();
     x->request_done = true;
-    x->progress_due = x->request.tells_progress;
+    x->progress_due = x->request.reports_progress;
     x->sent_at = now;
     x->timings.write = now - x->sending_began;
     if (!x->any_byte) {

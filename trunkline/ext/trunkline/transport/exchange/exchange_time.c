@@ -23,7 +23,7 @@ nanoseconds exchange_continue_deadline(const exchange *x) {
     return waits ? clock_after(x->sending_began, x->request.options->expect) : NEVER;
 }
 
-step_result exchange_out_of_time(exchange *x, nanoseconds now) {
+step_result exchange_check_timeouts(exchange *x, nanoseconds now) {
     if (now >= x->total_deadline) {
         x->allowed = x->total_deadline - x->began;
         return exchange_fail(x, FAILURE_TOTAL_TIMEOUT, NULL, 0);

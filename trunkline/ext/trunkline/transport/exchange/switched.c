@@ -13,7 +13,7 @@ struct switched {
     buffer rest;            /* owned; bytes that followed the head, to be read first */
     /* The fields below are used over HTTP/2 only. */
     bool shared;
-    bool over; /* switched_shutdown was called */
+    bool shut_down; /* switched_shutdown was called */
     bool reader_waits, writer_waits;
     http2_call call; /* the stream, and one reference to its connection */
     waker *waker;    /* one reference */
@@ -70,8 +70,8 @@ switched *switched_take(exchange *x) {
 
 /* ---- a stream ---- */
 
-static void news(switched *s, bool any) {
-    if (any) pool_reconsider(s->pool, s->connection);
+static void report_state_change(switched *s, bool state_changed) {
+    if (state_changed) pool_reconsider(s->pool, s->connection);
 }
 
 /* Begins a step. A wake-up from now on is not lost. */
@@ -100,13 +100,13 @@ static void leave(switched *s, nanoseconds now) {
     const http2_stream *stream = s->call.stream;
     http2_call_flush(&s->call, now);
     bool found = (s->reader_waits && readable(stream)) || (s->writer_waits && writable(stream));
-    news(s, http2_call_leave(&s->call, s->reader_waits || s->writer_waits));
-    if (found || s->over || s->call.again) waker_wake(s->waker);
+    report_state_change(s, http2_call_leave(&s->call, s->reader_waits || s->writer_waits));
+    if (found || s->shut_down || s->call.again) waker_wake(s->waker);
     watch(s);
 }
 
 /* Reads the connection until `enough` is true of the stream, or nothing more has arrived. */
-static void take_in(switched *s, bool (*enough)(const http2_stream *), nanoseconds now) {
+static void read_until(switched *s, bool (*enough)(const http2_stream *), nanoseconds now) {
     while (!enough(s->call.stream) && http2_call_may_read(&s->call))
         if (!http2_call_read(&s->call, now)) break;
 }
@@ -127,13 +127,13 @@ static io_result stream_read(switched *s, uint8_t *bytes, size_t length, size_t 
     io_result result = IO_DONE;
     if (!enter(s, f)) return IO_FAILED;
     http2_stream *stream = s->call.stream;
-    take_in(s, readable, now);
+    read_until(s, readable, now);
     *count = buffer_length(&stream->data) < length ? buffer_length(&stream->data) : length;
     if (*count > 0) {
         memcpy(bytes, buffer_head(&stream->data), *count);
         buffer_consume(&stream->data, *count);
-        http2_took(http2_connection_session(s->call.http2), stream, *count);
-    } else if (s->over) {
+        http2_consumed(http2_connection_session(s->call.http2), stream, *count);
+    } else if (s->shut_down) {
         result = IO_END;
     } else {
         result = readable(stream) ? stream_end(s, f) : IO_READ;
@@ -151,9 +151,9 @@ static io_result stream_write(switched *s, const void *bytes, size_t length, siz
     http2_stream *stream = s->call.stream;
     *count = length < PIECE ? length : PIECE;
     if (!stream->wants_body) http2_call_flush(&s->call, now);
-    take_in(s, writable, now);
-    if (s->over || (writable(stream) && !stream->wants_body)) {
-        result = s->over ? IO_END : stream_end(s, f);
+    read_until(s, writable, now);
+    if (s->shut_down || (writable(stream) && !stream->wants_body)) {
+        result = s->shut_down ? IO_END : stream_end(s, f);
     } else if (stream->wants_body) {
         http2 *session = http2_connection_session(s->call.http2);
         result = http2_feed(session, stream, bytes, *count, false) ? IO_DONE : IO_FAILED;
@@ -168,9 +168,9 @@ static io_result stream_flush(switched *s, failure *f) {
     nanoseconds now = clock_now();
     if (!enter(s, f)) return IO_FAILED;
     http2_call_flush(&s->call, now);
-    take_in(s, writable, now);
+    read_until(s, writable, now);
     http2_call_flush(&s->call, now);
-    bool done = s->over || (writable(s->call.stream) && http2_call_written(&s->call));
+    bool done = s->shut_down || (writable(s->call.stream) && http2_call_written(&s->call));
     s->writer_waits = !done;
     leave(s, now);
     return done ? IO_DONE : IO_READ;
@@ -182,7 +182,7 @@ static void free_stream(switched *s) {
     if (!http2_call_enter(&s->call)) return; /* in a forked child; the memory leaks */
     http2_feed(http2_connection_session(s->call.http2), s->call.stream, NULL, 0, true);
     http2_call_flush(&s->call, now);
-    news(s, http2_call_quit(&s->call, now));
+    report_state_change(s, http2_call_quit(&s->call, now));
     nanoseconds until =
         clock_earlier(clock_after(now, s->idle_timeout), connection_due(s->connection, s->max_age));
     pool_leave(s->pool, s->connection, now, until);
@@ -226,7 +226,7 @@ io_result switched_flush(switched *s, failure *f) {
     return s->shared ? stream_flush(s, f) : IO_DONE;
 }
 
-void switched_rest(switched *s) {
+void switched_end_wait(switched *s) {
     failure f;
     if (!s->shared || !enter(s, &f)) return;
     s->reader_waits = false;
@@ -239,7 +239,7 @@ int switched_descriptor(switched *s) {
 
 void switched_shutdown(switched *s) {
     if (s->shared) {
-        s->over = true;
+        s->shut_down = true;
         waker_wake(s->waker);
     } else if (s->connection->descriptor >= 0) {
         shutdown(s->connection->descriptor, SHUT_RDWR);

@@ -35,7 +35,7 @@ io_result switched_write(switched *s, const void *bytes, size_t length, size_t *
 io_result switched_flush(switched *s, failure *f);
 
 /* To be called when a reader stops waiting, so that another call reads the shared connection. */
-void switched_rest(switched *s);
+void switched_end_wait(switched *s);
 
 /* Returns the descriptor to wait for, which `s` owns and which stays the same. Over HTTP/2 it
  * becomes readable for writers, too. */

@@ -11,7 +11,7 @@ static bool away(const http2_call *call) {
 
 /* Returns whether `call` may become the leader in place of `leader`. */
 static bool may_replace(const http2_call *leader, const http2_call *call) {
-    return leader == NULL || away(leader) || (leader->weak && !call->weak);
+    return leader == NULL || away(leader) || (leader->fiber_driven && !call->fiber_driven);
 }
 
 static void set_events(http2_call *call, short events) {
@@ -39,8 +39,8 @@ static void unfollow(http2_connection *h, http2_call *call) {
     call->follows = false;
 }
 
-void http2_call_touch(http2_call *call, waker *own) {
-    if (__atomic_exchange_n(&call->touched, true, __ATOMIC_ACQ_REL) ||
+void http2_call_note_input(http2_call *call, waker *own) {
+    if (__atomic_exchange_n(&call->has_input, true, __ATOMIC_ACQ_REL) ||
         !(call->follows || call->leading))
         return;
     if (call->waker == own)
@@ -49,22 +49,23 @@ void http2_call_touch(http2_call *call, waker *own) {
         waker_wake(call->waker);
 }
 
-/* Returns the first follower whose driver is not away; one that a fiber drives only with `weak`. */
-static http2_call *able_follower(const http2_connection *h, bool weak) {
+/* Returns the first follower whose driver is not away; one that a fiber drives only with
+ * `fiber_driven`. */
+static http2_call *able_follower(const http2_connection *h, bool fiber_driven) {
     LIST_EACH (http2_call, call, &h->followers, follower_node)
-        if (!away(call) && (weak || !call->weak)) return call;
+        if (!away(call) && (fiber_driven || !call->fiber_driven)) return call;
     return NULL;
 }
 
-void http2_connection_summon(http2_connection *h, waker *own) {
+void http2_connection_wake_new_leader(http2_connection *h, waker *own) {
     http2_call *first = LIST_FIRST(&h->followers, http2_call, follower_node);
     if (first == NULL || (h->leader != NULL && !away(h->leader))) return;
     http2_call *chosen = able_follower(h, false);
     if (chosen == NULL) chosen = able_follower(h, true);
     if (chosen != NULL)
-        http2_call_touch(chosen, own);
+        http2_call_note_input(chosen, own);
     else if (h->leader == NULL)
-        http2_call_touch(first, own);
+        http2_call_note_input(first, own);
 }
 
 /* ---- the leader ---- */
@@ -89,17 +90,17 @@ static bool room_for_led(http2_batch *b) {
  * calls lead. When out of memory, the reaper reads `h` once a second while the loop is not
  * driven. */
 static void remember_led(http2_batch *b, http2_connection *h) {
-    if (h->remembered == b) return;
+    if (h->recorded_by == b) return;
     if (!has_led(b, h)) {
         if (!room_for_led(b)) return;
         b->led[b->led_count++] = http2_connection_keep(h);
     }
-    h->remembered = b;
+    h->recorded_by = b;
 }
 
 /* The caller holds the lock of `h`, and releases it before its reference. */
 static void forget_led(const http2_batch *b, http2_connection *h) {
-    if (h->remembered == b) h->remembered = NULL;
+    if (h->recorded_by == b) h->recorded_by = NULL;
 }
 
 static void lead(http2_connection *h, http2_call *call) {
@@ -117,23 +118,23 @@ static void lead(http2_connection *h, http2_call *call) {
 
 /* Returns a call that should lead rather than `call`; NULL: none. A fiber's call leads only when no
  * thread's call can. */
-static http2_call *better_than(const http2_connection *h, const http2_call *call) {
+static http2_call *preferred_leader(const http2_connection *h, const http2_call *call) {
     http2_call *l = h->leader;
-    if (!call->weak) return NULL;
-    return l != NULL && !away(l) && !l->weak ? l : able_follower(h, false);
+    if (!call->fiber_driven) return NULL;
+    return l != NULL && !away(l) && !l->fiber_driven ? l : able_follower(h, false);
 }
 
 /* Makes the call leader or follower. A call that leaves output unwritten leads, or wakes the
  * leader, which then polls for POLLOUT. */
-static void wait_here(http2_connection *h, http2_call *call) {
-    http2_call *able = better_than(h, call);
+static void begin_wait(http2_connection *h, http2_call *call) {
+    http2_call *able = preferred_leader(h, call);
     bool full = h->wants_write != 0;
     if (able == NULL && (full || may_replace(h->leader, call))) {
         lead(h, call);
         return;
     }
     follow(h, call);
-    if (able != NULL && (full || able != h->leader)) http2_call_touch(able, NULL);
+    if (able != NULL && (full || able != h->leader)) http2_call_note_input(able, NULL);
 }
 
 static void stop_waiting(http2_connection *h, http2_call *call) {
@@ -194,7 +195,7 @@ bool http2_call_enter(http2_call *call) {
         pthread_mutex_unlock(&h->lock);
         return false;
     }
-    __atomic_store_n(&call->touched, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&call->has_input, false, __ATOMIC_RELEASE);
     call->drained = false;
     stop_waiting(h, call);
     return true;
@@ -237,7 +238,7 @@ bool http2_call_read(http2_call *call, nanoseconds now) {
 }
 
 /* Writes, or leaves that to the batch, which writes once a round for all of its calls. */
-static void write_or_put_off(http2_connection *h, http2_call *call, nanoseconds now) {
+static void write_or_defer(http2_connection *h, http2_call *call, nanoseconds now) {
     http2_batch *b = away(call) ? NULL : call->batch;
     http2_connection_end_exhausted(h, own_waker(call));
     if (h->dead || !(http2_wants_output(h->session) || buffer_length(&h->output) > 0)) return;
@@ -251,26 +252,26 @@ static void write_or_put_off(http2_connection *h, http2_call *call, nanoseconds 
 }
 
 static bool unlock(http2_connection *h) {
-    bool news = h->news;
-    h->news = false;
+    bool state_changed = h->state_changed;
+    h->state_changed = false;
     pthread_mutex_unlock(&h->lock);
-    return news;
+    return state_changed;
 }
 
 void http2_call_flush(http2_call *call, nanoseconds now) {
-    __atomic_store_n(&call->touched, false, __ATOMIC_RELEASE);
-    write_or_put_off(call->http2, call, now);
+    __atomic_store_n(&call->has_input, false, __ATOMIC_RELEASE);
+    write_or_defer(call->http2, call, now);
 }
 
 bool http2_call_leave(http2_call *call, bool waits) {
     http2_connection *h = call->http2;
     if (waits) {
-        wait_here(h, call);
+        begin_wait(h, call);
         /* epoll does not report bytes again that had arrived before. */
         bool unseen = call->leading && (h->unread || (call->batch != NULL && !call->drained));
-        call->again = call->touched || unseen;
+        call->again = call->has_input || unseen;
     }
-    http2_connection_summon(h, own_waker(call));
+    http2_connection_wake_new_leader(h, own_waker(call));
     return unlock(h);
 }
 
@@ -281,20 +282,24 @@ bool http2_call_quit(http2_call *call, nanoseconds now) {
         http2_release(h->session, call->stream);
         call->stream = NULL;
     }
-    write_or_put_off(h, call, now);
-    http2_connection_summon(h, own_waker(call));
+    write_or_defer(h, call, now);
+    http2_connection_wake_new_leader(h, own_waker(call));
     return unlock(h);
 }
 
 void http2_call_move(http2_call *from, http2_call *to, waker *w) {
     http2_connection *h = from->http2;
     if (from->sending) forget_sending(h, from);
-    *to = (http2_call){
-        .http2 = h, .stream = from->stream, .waker = w, .weak = true, .sent_at = -1, .came_at = -1};
+    *to = (http2_call){.http2 = h,
+                       .stream = from->stream,
+                       .waker = w,
+                       .fiber_driven = true,
+                       .sent_at = -1,
+                       .arrived_at = -1};
     to->stream->owner = to;
     from->stream = NULL;
     from->http2 = NULL;
-    http2_connection_summon(h, NULL);
+    http2_connection_wake_new_leader(h, NULL);
     unlock(h);
 }
 
@@ -306,7 +311,7 @@ static void find_writer(http2_connection *h, waker *own) {
     http2_call *chosen = led ? h->leader : LIST_FIRST(&h->followers, http2_call, follower_node);
     LIST_EACH (http2_call, call, &h->followers, follower_node)
         if (call->waker == own) chosen = call;
-    if (chosen != NULL) http2_call_touch(chosen, own);
+    if (chosen != NULL) http2_call_note_input(chosen, own);
 }
 
 void http2_batch_flush(http2_batch *b, waker *own) {
@@ -330,13 +335,13 @@ void http2_batch_depart(http2_batch *b) {
     for (int i = 0; i < b->led_count; i++) {
         http2_connection *h = b->led[i];
         pthread_mutex_lock(&h->lock);
-        bool ours = h->session != NULL && h->leader != NULL && h->leader->batch == b;
-        if (ours)
-            http2_connection_summon(h, NULL);
+        bool led_by_batch = h->session != NULL && h->leader != NULL && h->leader->batch == b;
+        if (led_by_batch)
+            http2_connection_wake_new_leader(h, NULL);
         else
             forget_led(b, h);
         pthread_mutex_unlock(&h->lock);
-        if (ours)
+        if (led_by_batch)
             b->led[kept++] = h;
         else
             http2_connection_release(h);

@@ -4,29 +4,29 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define READS_AT_ONCE 16           /* reads by a caller that has no call on the connection */
-#define SILENCE (30 * SECOND)      /* the silence after which a PING is sent */
-#define ANSWER_WITHIN (5 * SECOND) /* the time in which the server must acknowledge it */
+#define READS_AT_ONCE 16          /* reads by a caller that has no call on the connection */
+#define PING_AFTER (30 * SECOND)  /* the silence after which a PING is sent */
+#define PING_TIMEOUT (5 * SECOND) /* the time in which the server must acknowledge it */
 
 /* ---- state ---- */
 
-static void tell_touched(http2_connection *h, waker *own) {
-    for (http2_stream *s; (s = http2_next_touched(h->session)) != NULL;) {
+static void note_changed_streams(http2_connection *h, waker *own) {
+    for (http2_stream *s; (s = http2_next_changed(h->session)) != NULL;) {
         http2_call *call = s->owner;
-        if (h->came_at >= 0) call->came_at = h->came_at;
-        http2_call_touch(call, own);
+        if (h->arrived_at >= 0) call->arrived_at = h->arrived_at;
+        http2_call_note_input(call, own);
     }
 }
 
 static void refresh(http2_connection *h) {
     bool closing = h->dead || h->retired || http2_closing(h->session);
-    uint32_t most = http2_most_streams(h->session);
-    bool takes_connect = http2_extended_connect(h->session) == HTTP2_ACCEPTED;
-    __atomic_store_n(&h->takes_connect, takes_connect, __ATOMIC_RELAXED);
-    if (closing != h->closing || most != h->most || (!h->heard && h->heard_at > 0)) {
-        h->news = true;
+    uint32_t most = http2_max_streams(h->session);
+    bool supports_connect = http2_extended_connect(h->session) == HTTP2_CONNECT_SUPPORTED;
+    __atomic_store_n(&h->supports_connect, supports_connect, __ATOMIC_RELAXED);
+    if (closing != h->closing || most != h->most || (!h->any_received && h->received_at > 0)) {
+        h->state_changed = true;
         __atomic_store_n(&h->most, most, __ATOMIC_RELAXED);
-        __atomic_store_n(&h->heard, h->heard_at > 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&h->any_received, h->received_at > 0, __ATOMIC_RELAXED);
         __atomic_store_n(&h->closing, closing, __ATOMIC_RELEASE);
     }
 }
@@ -39,43 +39,43 @@ bool http2_connection_closing(const http2_connection *h) {
     return __atomic_load_n(&h->closing, __ATOMIC_ACQUIRE);
 }
 
-bool http2_connection_heard(const http2_connection *h) {
-    return __atomic_load_n(&h->heard, __ATOMIC_RELAXED);
+bool http2_connection_any_received(const http2_connection *h) {
+    return __atomic_load_n(&h->any_received, __ATOMIC_RELAXED);
 }
 
-bool http2_connection_takes_connect(const http2_connection *h) {
-    return __atomic_load_n(&h->takes_connect, __ATOMIC_RELAXED);
+bool http2_connection_supports_connect(const http2_connection *h) {
+    return __atomic_load_n(&h->supports_connect, __ATOMIC_RELAXED);
 }
 
 /* ---- reading and writing ---- */
 
 /* Fails the connection. The shutdown makes the descriptor readable, which wakes a waiting
  * leader. */
-static void die(http2_connection *h, const failure *why, waker *own) {
+static void fail_connection(http2_connection *h, const failure *why, waker *own) {
     h->dead = true;
     h->why = *why;
     h->unread = false;
     h->wants_write = 0;
     buffer_clear(&h->output);
     http2_end(h->session, why->code);
-    tell_touched(h, own);
+    note_changed_streams(h, own);
     refresh(h);
     if (h->connection->descriptor >= 0) shutdown(h->connection->descriptor, SHUT_RDWR);
 }
 
-static void die_of(http2_connection *h, failure_code code, const char *detail, waker *own) {
+static void fail_with_code(http2_connection *h, failure_code code, const char *detail, waker *own) {
     failure why;
     failure_set(&why, code, PHASE_READ, 0, "%s", detail != NULL ? detail : "");
-    die(h, &why, own);
+    fail_connection(h, &why, own);
 }
 
 /* Fails the connection after the server has broken the protocol: sends GOAWAY, as far as possible
  * without waiting. */
-static void refuse(http2_connection *h, failure_code code, waker *own, nanoseconds now) {
-    tell_touched(h, own);
+static void fail_with_goaway(http2_connection *h, failure_code code, waker *own, nanoseconds now) {
+    note_changed_streams(h, own);
     h->closing = true;
     http2_connection_write(h, own, now);
-    if (!h->dead) die_of(h, code, http2_detail(h->session), own);
+    if (!h->dead) fail_with_code(h, code, http2_detail(h->session), own);
 }
 
 bool http2_connection_read_once(http2_connection *h, waker *own, nanoseconds now) {
@@ -88,41 +88,41 @@ bool http2_connection_read_once(http2_connection *h, waker *own, nanoseconds now
     h->wants_read = io == IO_WRITE ? POLLOUT : POLLIN;
     h->unread = io == IO_DONE;
     if (io == IO_DONE) {
-        h->heard_at = now;
-        h->came_at = arrived->at >= 0 ? arrived->at : now;
+        h->received_at = now;
+        h->arrived_at = arrived->at >= 0 ? arrived->at : now;
         h->pinged_at = 0;
         failure_code code = http2_input(h->session, h->input, count);
         if (code != FAILURE_NONE) {
-            refuse(h, code, own, now);
+            fail_with_goaway(h, code, own, now);
             return false;
         }
-        tell_touched(h, own);
-        h->came_at = -1;
+        note_changed_streams(h, own);
+        h->arrived_at = -1;
         refresh(h);
         return true;
     }
     if (io == IO_FAILED)
-        die(h, &f, own);
+        fail_connection(h, &f, own);
     else if (io != IO_READ && io != IO_WRITE)
-        die_of(h, FAILURE_CLOSED, NULL, own);
+        fail_with_code(h, FAILURE_CLOSED, NULL, own);
     return false;
 }
 
 /* Handles a failed write. Responses, or a GOAWAY with the reason, may still have arrived, and are
  * read first. */
-static void writing_broke(http2_connection *h, const failure *f, waker *own, nanoseconds now) {
+static void write_failed(http2_connection *h, const failure *f, waker *own, nanoseconds now) {
     failure why = *f;
     h->write_broken = true;
     h->wants_write = 0;
     buffer_clear(&h->output);
     while (http2_connection_read_once(h, own, now)) {
     }
-    if (!h->dead) die(h, &why, own);
+    if (!h->dead) fail_connection(h, &why, own);
 }
 
 void http2_connection_end_exhausted(http2_connection *h, waker *own) {
     if (!h->dead && http2_failure(h->session) == FAILURE_OUT_OF_MEMORY)
-        die_of(h, FAILURE_OUT_OF_MEMORY, NULL, own);
+        fail_with_code(h, FAILURE_OUT_OF_MEMORY, NULL, own);
 }
 
 /* Fills the output buffer. Returns false when there is nothing to write, or no memory. */
@@ -140,7 +140,7 @@ void http2_connection_write(http2_connection *h, waker *own, nanoseconds now) {
         size_t count = 0, length = buffer_length(&h->output);
         io_result io = connection_write(h->connection, buffer_head(&h->output), length, &count, &f);
         if (io == IO_FAILED) {
-            writing_broke(h, &f, own, now);
+            write_failed(h, &f, own, now);
             return;
         }
         if (io != IO_DONE) {
@@ -154,7 +154,7 @@ void http2_connection_write(http2_connection *h, waker *own, nanoseconds now) {
     http2_connection_end_exhausted(h, own);
     if (any) {
         http2_connection_note_sent(h);
-        tell_touched(h, own);
+        note_changed_streams(h, own);
         refresh(h);
     }
 }
@@ -163,11 +163,11 @@ void http2_connection_write(http2_connection *h, waker *own, nanoseconds now) {
 
 static bool nobody_reads(const http2_connection *h) {
     const http2_call *l = h->leader;
-    return l == NULL || l->weak ||
+    return l == NULL || l->fiber_driven ||
            (l->batch != NULL && __atomic_load_n(&l->batch->away, __ATOMIC_ACQUIRE));
 }
 
-static void take_in(http2_connection *h, nanoseconds now) {
+static void read_pending(http2_connection *h, nanoseconds now) {
     for (int reads = 0; reads < READS_AT_ONCE && http2_connection_read_once(h, NULL, now);
          reads++) {
     }
@@ -186,22 +186,23 @@ void http2_connection_retire(http2_connection *h) {
 /* Handles a PING that was not acknowledged in time. A busy server may still respond: calls under
  * way continue until their own timeouts, new calls get another connection. */
 static void ping_failed(http2_connection *h, nanoseconds now) {
-    take_in(h, now); /* the acknowledgement may have arrived */
+    read_pending(h, now); /* the acknowledgement may have arrived */
     if (h->dead || h->pinged_at == 0) return;
     if (http2_open_streams(h->session) > 0) {
-        http2_goodbye(h->session);
+        http2_submit_goaway(h->session);
         http2_connection_write(h, NULL, now);
         refresh(h);
     } else {
-        die_of(h, FAILURE_CLOSED, "the server no longer answers", NULL);
+        fail_with_code(h, FAILURE_CLOSED, "the server no longer answers", NULL);
     }
 }
 
 /* Sends a PING after a long silence only, because some servers count PINGs and close the connection
  * of a client that sends many. */
 static void ping_if_silent(http2_connection *h, nanoseconds now) {
-    nanoseconds heard_at = h->heard_at > 0 ? h->heard_at : h->connection->born;
-    if (!h->dead && h->pinged_at == 0 && now - heard_at >= SILENCE && http2_ping(h->session)) {
+    nanoseconds received_at = h->received_at > 0 ? h->received_at : h->connection->opened_at;
+    if (!h->dead && h->pinged_at == 0 && now - received_at >= PING_AFTER &&
+        http2_ping(h->session)) {
         h->pinged_at = now;
         http2_connection_write(h, NULL, now);
     }
@@ -210,7 +211,7 @@ static void ping_if_silent(http2_connection *h, nanoseconds now) {
 /* Sends no PING on an idle connection; http2_connection_check_alive does that before its next
  * use. */
 static void check_silence(http2_connection *h, nanoseconds now) {
-    if (h->pinged_at > 0 && now - h->pinged_at >= ANSWER_WITHIN)
+    if (h->pinged_at > 0 && now - h->pinged_at >= PING_TIMEOUT)
         ping_failed(h, now);
     else if (http2_open_streams(h->session) > 0)
         ping_if_silent(h, now);
@@ -221,7 +222,7 @@ bool http2_connection_check_alive(http2_connection *h) {
     pthread_mutex_lock(&h->lock);
     bool usable = h->session != NULL;
     if (usable) {
-        if (http2_open_streams(h->session) == 0 && nobody_reads(h)) take_in(h, now);
+        if (http2_open_streams(h->session) == 0 && nobody_reads(h)) read_pending(h, now);
         ping_if_silent(h, now);
         refresh(h);
         usable = !h->closing;
@@ -230,26 +231,26 @@ bool http2_connection_check_alive(http2_connection *h) {
     return usable;
 }
 
-bool http2_connection_tend(http2_connection *h, nanoseconds now) {
+bool http2_connection_maintain(http2_connection *h, nanoseconds now) {
     pthread_mutex_lock(&h->lock);
     if (h->session == NULL) {
         pthread_mutex_unlock(&h->lock);
         return false;
     }
-    if (nobody_reads(h)) take_in(h, now);
-    http2_calm(h->session);
+    if (nobody_reads(h)) read_pending(h, now);
+    http2_reset_idle_frames(h->session);
     check_silence(h, now);
-    http2_connection_summon(h, NULL);
-    bool news = h->news;
-    h->news = false;
+    http2_connection_wake_new_leader(h, NULL);
+    bool state_changed = h->state_changed;
+    h->state_changed = false;
     pthread_mutex_unlock(&h->lock);
-    return news;
+    return state_changed;
 }
 
-void http2_connection_goodbye(http2_connection *h) {
+void http2_connection_send_goaway(http2_connection *h) {
     pthread_mutex_lock(&h->lock);
     if (h->session != NULL && !h->dead) {
-        http2_goodbye(h->session);
+        http2_submit_goaway(h->session);
         http2_connection_write(h, NULL, clock_now());
     }
     pthread_mutex_unlock(&h->lock);
@@ -272,8 +273,8 @@ bool http2_connection_begin(connection *c) {
     h->references = 1;
     h->connection = c;
     h->wants_read = POLLIN;
-    h->came_at = -1;
-    h->most = http2_most_streams(h->session);
+    h->arrived_at = -1;
+    h->most = http2_max_streams(h->session);
     c->http2 = h;
     return true;
 }

@@ -39,16 +39,16 @@ typedef struct http2_call {
     http2_stream *stream;
     waker *waker;       /* borrowed; the driver's */
     http2_batch *batch; /* borrowed; NULL: no exchange loop */
-    bool weak; /* the driver is a fiber, whose thread may be busy: other calls lead first */
-    nanoseconds sent_at; /* when the last byte of the request was written; -1: not yet */
-    nanoseconds came_at; /* when bytes arrived that the call has not taken; -1: none have */
+    bool fiber_driven; /* the driver is a fiber, whose thread may be busy: other calls lead first */
+    nanoseconds sent_at;    /* when the last byte of the request was written; -1: not yet */
+    nanoseconds arrived_at; /* when bytes arrived that the call has not taken; -1: none have */
     /* The fields below belong to the connection. */
-    bool leading; /* the call is the leader */
-    bool touched; /* atomic; something has arrived for the call */
-    bool follows; /* the call is a follower */
-    bool drained; /* this step has read to EAGAIN */
-    bool again;   /* the call can continue without waiting */
-    short events; /* atomic; the poll events that a leader's driver waits for */
+    bool leading;   /* the call is the leader */
+    bool has_input; /* atomic; something has arrived for the call */
+    bool follows;   /* the call is a follower */
+    bool drained;   /* this step has read to EAGAIN */
+    bool again;     /* the call can continue without waiting */
+    short events;   /* atomic; the poll events that a leader's driver waits for */
     list_node follower_node;
     list_node sending_node;
     bool sending; /* its request is not written completely */
@@ -65,7 +65,7 @@ http2_connection *http2_connection_keep(http2_connection *h);
 void http2_connection_release(http2_connection *h);
 
 /* Sends GOAWAY, as far as possible without waiting; the connection accepts no more calls. */
-void http2_connection_goodbye(http2_connection *h);
+void http2_connection_send_goaway(http2_connection *h);
 
 /* Makes the connection accept no more calls; calls under way continue. */
 void http2_connection_retire(http2_connection *h);
@@ -80,13 +80,13 @@ bool http2_connection_check_alive(http2_connection *h);
  * SETTINGS accept extended CONNECT. */
 uint32_t http2_connection_max_streams(const http2_connection *h);
 bool http2_connection_closing(const http2_connection *h);
-bool http2_connection_heard(const http2_connection *h);
-bool http2_connection_takes_connect(const http2_connection *h); /* RFC 8441 */
+bool http2_connection_any_received(const http2_connection *h);
+bool http2_connection_supports_connect(const http2_connection *h); /* RFC 8441 */
 
 /* Called by the reaper: reads what has arrived when no call leads, and sends a PING when the server
  * has been silent for long although calls wait. If the server does not acknowledge it, the
  * connection gets no new calls. Returns true when the state above has changed. */
-bool http2_connection_tend(http2_connection *h, nanoseconds now);
+bool http2_connection_maintain(http2_connection *h, nanoseconds now);
 
 /* ---- a call's step: the caller holds the lock from http2_call_enter to http2_call_leave ---- */
 
@@ -138,7 +138,7 @@ void http2_call_move(http2_call *from, http2_call *to, waker *w);
 
 /* ---- an exchange loop's calls ---- */
 
-/* Writes the output that the steps of a round have left. `own`: see http2_call_touch. */
+/* Writes the output that the steps of a round have left. `own`: see http2_call_note_input. */
 void http2_batch_flush(http2_batch *b, waker *own);
 
 /* Between these two the exchange loop is not driven, and calls of other drivers lead. */

@@ -19,25 +19,26 @@ struct http2_connection {
     buffer output;          /* frames that are not written yet */
     uint64_t written;
 
-    http2_call *leader;      /* waits for the descriptor; NULL: no call does */
-    http2_batch *remembered; /* borrowed; a batch that has this in ->led; NULL: none is known */
+    http2_call *leader;       /* waits for the descriptor; NULL: no call does */
+    http2_batch *recorded_by; /* borrowed; a batch that has this in ->led; NULL: none is known */
     /* The followers; calls outside an exchange loop come first. */
     list followers;
     list sending; /* calls whose requests are not written completely */
 
     failure why; /* why the connection is ->dead */
     bool dead, write_broken;
-    bool retired;          /* http2_connection_retire was called */
-    bool unread;           /* the last reader stopped before EAGAIN */
-    short wants_write;     /* what the blocked write polls for; 0: no write is blocked */
-    short wants_read;      /* what a read polls for: POLLIN, or POLLOUT for TLS */
-    nanoseconds heard_at;  /* when bytes arrived last; 0: none have */
-    nanoseconds came_at;   /* when the bytes being parsed arrived; -1: none are being parsed */
-    nanoseconds pinged_at; /* when a PING was sent, if nothing arrived since; 0: no such PING */
+    bool retired;            /* http2_connection_retire was called */
+    bool unread;             /* the last reader stopped before EAGAIN */
+    short wants_write;       /* what the blocked write polls for; 0: no write is blocked */
+    short wants_read;        /* what a read polls for: POLLIN, or POLLOUT for TLS */
+    nanoseconds received_at; /* when bytes arrived last; 0: none have */
+    nanoseconds arrived_at;  /* when the bytes being parsed arrived; -1: none are being parsed */
+    nanoseconds pinged_at;   /* when a PING was sent, if nothing arrived since; 0: no such PING */
 
-    bool news; /* the state below has changed since http2_call_leave or _tend returned true */
+    /* The state below has changed since http2_call_leave or _maintain returned true. */
+    bool state_changed;
     uint32_t most;
-    bool closing, heard, takes_connect; /* atomic, as `most`: read without the lock */
+    bool closing, any_received, supports_connect; /* atomic, as `most`: read without the lock */
 };
 
 /* ---- http2_connection.c ---- */
@@ -52,12 +53,12 @@ void http2_connection_end_exhausted(http2_connection *h, waker *own);
 
 /* Records that something has arrived for the call. If the call waits, wakes its driver; or only
  * marks the waker when that is `own`, the waker of the driver that runs now. */
-void http2_call_touch(http2_call *call, waker *own);
+void http2_call_note_input(http2_call *call, waker *own);
 
 /* Records the time for requests whose last byte has been written by now. */
 void http2_connection_note_sent(http2_connection *h);
 
 /* If calls wait and none leads, wakes one of them to lead. */
-void http2_connection_summon(http2_connection *h, waker *own);
+void http2_connection_wake_new_leader(http2_connection *h, waker *own);
 
 #endif

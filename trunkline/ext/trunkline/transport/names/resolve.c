@@ -30,13 +30,13 @@ struct resolution {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work;
-static pthread_cond_t rest;
+static pthread_cond_t no_lookup_runs;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned threads, idle;
-static unsigned starting;             /* threads that have not checked the queue yet */
-static bool held;                     /* a fork is under way: no look-up may start */
-static nanoseconds last_start;        /* when a look-up started last */
-static nanoseconds next_look = NEVER; /* when an idle thread checks the queue again */
+static unsigned starting;              /* threads that have not checked the queue yet */
+static bool forking;                   /* a fork is under way: no look-up may start */
+static nanoseconds last_start;         /* when a look-up started last */
+static nanoseconds next_check = NEVER; /* when an idle thread checks the queue again */
 
 static resolve_lookup replacement; /* replaces getaddrinfo in tests */
 static void (*replacement_release)(void *);
@@ -45,7 +45,7 @@ static void *serve(void *unused);
 
 static void make_conditions(void) {
     portable_condition(&work);
-    portable_condition(&rest);
+    portable_condition(&no_lookup_runs);
 }
 
 static bool wait_for(pthread_cond_t *condition, nanoseconds until) {
@@ -87,43 +87,43 @@ static int need_thread(void) {
 }
 
 /* Only one of the idle threads ends its wait at `due`. */
-static void wait_idle(nanoseconds patience, nanoseconds due) {
-    bool first = due < next_look;
-    if (first) next_look = due;
+static void wait_idle(nanoseconds deadline, nanoseconds due) {
+    bool first = due < next_check;
+    if (first) next_check = due;
     idle++;
-    wait_for(&work, first ? clock_earlier(patience, due) : patience);
+    wait_for(&work, first ? clock_earlier(deadline, due) : deadline);
     idle--;
-    if (first) next_look = NEVER;
+    if (first) next_check = NEVER;
 }
 
 /* Waits for the next name that may be looked up; returns NULL after THREAD_IDLE_SECONDS without
  * one. */
 static lookup *wait_for_name(void) {
-    nanoseconds patience = clock_after(clock_now(), THREAD_IDLE_SECONDS * SECOND);
+    nanoseconds deadline = clock_after(clock_now(), THREAD_IDLE_SECONDS * SECOND);
     for (;;) {
         nanoseconds now = clock_now(), due = NEVER;
-        lookup *name = held ? NULL : lookup_queue_take(now, &due);
+        lookup *name = forking ? NULL : lookup_queue_take(now, &due);
         if (name != NULL) return name;
-        if (now >= patience && lookup_queue_length() == 0) return NULL;
-        if (now >= patience) patience = clock_after(now, THREAD_IDLE_SECONDS * SECOND);
-        wait_idle(patience, due);
+        if (now >= deadline && lookup_queue_length() == 0) return NULL;
+        if (now >= deadline) deadline = clock_after(now, THREAD_IDLE_SECONDS * SECOND);
+        wait_idle(deadline, due);
     }
 }
 
 /* Looks a name up, and releases the lock meanwhile. */
 static void run(lookup *name) {
-    lookup_answer answer = {0};
+    lookup_result result = {0};
     resolve_lookup other = replacement;
     void (*release)(void *) = replacement_release;
     last_start = clock_now();
     pthread_mutex_unlock(&lock);
-    resolve_system(name->host, other, release, &answer);
+    resolve_system(name->host, other, release, &result);
     pthread_mutex_lock(&lock);
     lookup_queue_finished(name);
-    lookup_answered(name, &answer, clock_now());
+    lookup_set_result(name, &result, clock_now());
     wake_all(name);
     lookup_drop(name);
-    if (lookup_queue_running() == 0) pthread_cond_broadcast(&rest);
+    if (lookup_queue_running() == 0) pthread_cond_broadcast(&no_lookup_runs);
 }
 
 static void *serve(void *unused) {
@@ -140,11 +140,11 @@ static void *serve(void *unused) {
 
 /* Fails a queued name without a look-up. */
 static void give_up(lookup *name) {
-    lookup_answer answer = {0};
-    failure_set(&answer.why, FAILURE_RESOLVE, PHASE_RESOLVE, 0,
+    lookup_result result = {0};
+    failure_set(&result.why, FAILURE_RESOLVE, PHASE_RESOLVE, 0,
                 "%s: more than %d names wait to be looked up", name->host, RESOLVE_MAX_QUEUED);
     lookup_queue_remove(name);
-    lookup_answered(name, &answer, clock_now());
+    lookup_set_result(name, &result, clock_now());
     wake_all(name);
     lookup_unlist(name); /* this failure is not cached, because the name may be valid */
     lookup_drop(name);
@@ -200,7 +200,7 @@ static bool literal(const char *host, endpoint *e) {
     return true;
 }
 
-static bool copy_answer(resolution *r, const endpoint *list, size_t count) {
+static bool copy_endpoints(resolution *r, const endpoint *list, size_t count) {
     r->list = calloc(count, sizeof(*list));
     if (r->list == NULL) return false;
     memcpy(r->list, list, count * sizeof(*list));
@@ -236,17 +236,17 @@ static void start_waiting(resolution *r, lookup *name, waker *w) {
 static io_result outcome(resolution *r, const lookup *name, failure *f) {
     if (name->state == LOOKUP_QUEUED || name->state == LOOKUP_RUNNING) return IO_WAIT;
     if (name->state == LOOKUP_FAILED) {
-        *f = name->answer.why;
+        *f = name->result.why;
         return IO_FAILED;
     }
-    if (copy_answer(r, name->answer.list, name->answer.count)) return IO_DONE;
+    if (copy_endpoints(r, name->result.list, name->result.count)) return IO_DONE;
     failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_RESOLVE, ENOMEM, NULL);
     return IO_FAILED;
 }
 
 /* Returns the name from the cache or queue, or a new one; NULL with *f. The caller holds the
  * lock. */
-static lookup *find_or_ask(const char *host, nanoseconds max_age, failure *f) {
+static lookup *find_or_enqueue(const char *host, nanoseconds max_age, failure *f) {
     bool known;
     lookup *name = lookup_find(host, clock_now(), max_age, &known);
     if (name != NULL) return name;
@@ -264,7 +264,7 @@ static io_result start(resolution *r, const char *host, nanoseconds max_age, wak
     endpoint one;
     memset(&one, 0, sizeof(one));
     if (literal(host, &one)) {
-        if (copy_answer(r, &one, 1)) return IO_DONE;
+        if (copy_endpoints(r, &one, 1)) return IO_DONE;
         failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_RESOLVE, ENOMEM, NULL);
         return IO_FAILED;
     }
@@ -276,7 +276,7 @@ static io_result start(resolution *r, const char *host, nanoseconds max_age, wak
     }
     pthread_once(&once, make_conditions);
     pthread_mutex_lock(&lock);
-    lookup *name = find_or_ask(host, max_age, f);
+    lookup *name = find_or_enqueue(host, max_age, f);
     io_result result = name == NULL ? IO_FAILED : outcome(r, name, f);
     if (result == IO_WAIT) start_waiting(r, name, w);
     pthread_mutex_unlock(&lock);
@@ -352,19 +352,19 @@ void resolve_set_lookup(resolve_lookup other, void (*release)(void *)) {
 void resolve_before_fork(void) {
     pthread_once(&once, make_conditions);
     pthread_mutex_lock(&lock);
-    held = true;
-    nanoseconds patience = clock_after(last_start, RESOLVE_FORK_PATIENCE);
-    while (lookup_queue_running() > 0 && wait_for(&rest, patience)) {
+    forking = true;
+    nanoseconds deadline = clock_after(last_start, RESOLVE_FORK_TIMEOUT);
+    while (lookup_queue_running() > 0 && wait_for(&no_lookup_runs, deadline)) {
     }
 }
 
-static void fail_asked(void *unused, lookup *name) {
+static void fail_pending(void *unused, lookup *name) {
     (void)unused;
     if (name->state == LOOKUP_QUEUED || name->state == LOOKUP_RUNNING) {
-        lookup_answer answer = {0};
-        failure_set(&answer.why, FAILURE_FORKED, PHASE_RESOLVE, 0,
+        lookup_result result = {0};
+        failure_set(&result.why, FAILURE_FORKED, PHASE_RESOLVE, 0,
                     "the process forked while %s was looked up", name->host);
-        lookup_answered(name, &answer, clock_now());
+        lookup_set_result(name, &result, clock_now());
     }
     lookup_unlist(name);
 }
@@ -377,11 +377,11 @@ void resolve_after_fork(bool child) {
         make_conditions();
         pthread_mutex_lock(&lock);
         lookup_queue_reset();
-        lookup_each(fail_asked, NULL);
+        lookup_each(fail_pending, NULL);
         threads = idle = starting = 0;
-        next_look = NEVER;
+        next_check = NEVER;
     }
-    held = false;
+    forking = false;
     pthread_cond_broadcast(&work);
     pthread_mutex_unlock(&lock);
 }

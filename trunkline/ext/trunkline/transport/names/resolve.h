@@ -51,9 +51,9 @@ typedef int (*resolve_lookup)(const char *host, const char *service, const void 
 void resolve_set_lookup(resolve_lookup lookup, void (*release)(void *));
 
 /* To be called around fork. resolve_before_fork waits until look-ups that have just begun are over,
- * or have run for RESOLVE_FORK_PATIENCE, and takes the lock. In the child look-ups under way
+ * or have run for RESOLVE_FORK_TIMEOUT, and takes the lock. In the child look-ups under way
  * fail. */
-#define RESOLVE_FORK_PATIENCE (50 * MILLISECOND) /* after the newest look-up's start */
+#define RESOLVE_FORK_TIMEOUT (50 * MILLISECOND) /* after the newest look-up's start */
 void resolve_before_fork(void);
 void resolve_after_fork(bool child);
 

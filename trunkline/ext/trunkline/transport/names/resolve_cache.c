@@ -8,15 +8,15 @@
 #define BUCKETS 1024
 
 static lookup *buckets[BUCKETS];
-static list answered; /* the least recently used first */
-static size_t answered_count;
+static list with_result; /* the least recently used first */
+static size_t result_count;
 
 static lookup **bucket_of(const char *host) {
     return &buckets[hash_bytes(host, strlen(host)) % BUCKETS];
 }
 
-static bool is_answered(const lookup *name) {
-    return name->state == LOOKUP_ANSWERED || name->state == LOOKUP_FAILED;
+static bool has_result(const lookup *name) {
+    return name->state == LOOKUP_RESOLVED || name->state == LOOKUP_FAILED;
 }
 
 void lookup_unlist(lookup *name) {
@@ -24,9 +24,9 @@ void lookup_unlist(lookup *name) {
     lookup **link = bucket_of(name->host);
     while (*link != name) link = &(*link)->chain;
     *link = name->chain;
-    if (is_answered(name)) {
-        list_remove(&answered, &name->answer_node);
-        answered_count--;
+    if (has_result(name)) {
+        list_remove(&with_result, &name->result_node);
+        result_count--;
     }
     name->listed = false;
     lookup_drop(name);
@@ -41,19 +41,19 @@ static lookup *search(const char *host) {
 static bool holds(const lookup *name, nanoseconds now, nanoseconds max_age) {
     if (now >= name->expires) return false;
     return name->state == LOOKUP_FAILED || max_age == 0 ||
-           now < clock_after(name->answered_at, max_age);
+           now < clock_after(name->resolved_at, max_age);
 }
 
 lookup *lookup_find(const char *host, nanoseconds now, nanoseconds max_age, bool *known) {
     lookup *name = search(host);
     *known = false;
-    if (name == NULL || !is_answered(name)) return name;
+    if (name == NULL || !has_result(name)) return name;
     if (!holds(name, now, max_age)) {
-        *known = name->state == LOOKUP_ANSWERED;
+        *known = name->state == LOOKUP_RESOLVED;
         lookup_unlist(name);
         return NULL;
     }
-    list_touch(&answered, &name->answer_node);
+    list_touch(&with_result, &name->result_node);
     return name;
 }
 
@@ -73,20 +73,20 @@ lookup *lookup_add(const char *host, bool known) {
 }
 
 static lookup *least_recent(void) {
-    return LIST_FIRST(&answered, lookup, answer_node);
+    return LIST_FIRST(&with_result, lookup, result_node);
 }
 
-void lookup_answered(lookup *name, const lookup_answer *answer, nanoseconds now) {
-    bool good = answer->list != NULL;
-    name->answer = *answer;
-    name->state = good ? LOOKUP_ANSWERED : LOOKUP_FAILED;
-    name->answered_at = now;
+void lookup_set_result(lookup *name, const lookup_result *result, nanoseconds now) {
+    bool good = result->list != NULL;
+    name->result = *result;
+    name->state = good ? LOOKUP_RESOLVED : LOOKUP_FAILED;
+    name->resolved_at = now;
     name->expires = clock_after(now, good ? LOOKUP_FRESH : LOOKUP_FAILED_FRESH);
     if (!name->listed) return;
-    list_append(&answered, &name->answer_node);
-    if (++answered_count > LOOKUP_LIMIT) lookup_unlist(least_recent());
+    list_append(&with_result, &name->result_node);
+    if (++result_count > LOOKUP_LIMIT) lookup_unlist(least_recent());
     /* A failure because of missing memory or descriptors is not cached for the next caller. */
-    if (answer->why.code == FAILURE_OUT_OF_MEMORY || answer->why.system_error != 0)
+    if (result->why.code == FAILURE_OUT_OF_MEMORY || result->why.system_error != 0)
         lookup_unlist(name);
 }
 
@@ -97,17 +97,17 @@ lookup *lookup_keep(lookup *name) {
 
 void lookup_drop(lookup *name) {
     if (--name->references > 0) return;
-    free(name->answer.list);
+    free(name->result.list);
     free(name);
 }
 
 void lookup_forget(const char *host) {
     lookup *name = search(host);
-    if (name != NULL && is_answered(name)) lookup_unlist(name);
+    if (name != NULL && has_result(name)) lookup_unlist(name);
 }
 
 void lookup_forget_all(void) {
-    while (answered.first != NULL) lookup_unlist(least_recent());
+    while (with_result.first != NULL) lookup_unlist(least_recent());
 }
 
 void lookup_each(void (*visit)(void *data, lookup *name), void *data) {

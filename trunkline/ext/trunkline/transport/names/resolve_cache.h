@@ -17,9 +17,9 @@ typedef struct {
     endpoint *list; /* owned; without ports; NULL: see `why` */
     size_t count;
     failure why;
-} lookup_answer;
+} lookup_result;
 
-typedef enum { LOOKUP_QUEUED, LOOKUP_RUNNING, LOOKUP_ANSWERED, LOOKUP_FAILED } lookup_state;
+typedef enum { LOOKUP_QUEUED, LOOKUP_RUNNING, LOOKUP_RESOLVED, LOOKUP_FAILED } lookup_state;
 
 typedef struct lookup lookup;
 struct lookup {
@@ -27,13 +27,13 @@ struct lookup {
     unsigned references; /* one of the table, one of the look-up, one of each waiting resolution */
     bool listed;         /* in the table */
     bool known;          /* an earlier look-up of the name succeeded */
-    nanoseconds answered_at, expires;
-    lookup_answer answer;
+    nanoseconds resolved_at, expires;
+    lookup_result result;
     list waiting;          /* resolutions that wait for the result */
     struct domain *domain; /* set by resolve_queue.c while the name is queued or running */
     list_node queue_node;  /* in the domain's queue */
     lookup *chain;         /* next in the bucket */
-    list_node answer_node; /* in the list of names with a result */
+    list_node result_node; /* in the list of names with a result */
     char host[];
 };
 
@@ -46,7 +46,7 @@ lookup *lookup_find(const char *host, nanoseconds now, nanoseconds max_age, bool
 lookup *lookup_add(const char *host, bool known);
 
 /* Sets the result, whose list the name owns from now on. May evict the least recently used name. */
-void lookup_answered(lookup *name, const lookup_answer *answer, nanoseconds now);
+void lookup_set_result(lookup *name, const lookup_result *result, nanoseconds now);
 
 lookup *lookup_keep(lookup *name); /* adds a reference; returns `name` */
 void lookup_drop(lookup *name);    /* the last one frees it */

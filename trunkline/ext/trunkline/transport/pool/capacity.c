@@ -20,7 +20,7 @@ static uint32_t by_descriptors(void) {
     return half < LEAST ? LEAST : half > UINT32_MAX ? UINT32_MAX : (uint32_t)half;
 }
 
-uint32_t capacity_most(void) {
+uint32_t capacity_limit(void) {
     uint32_t known = __atomic_load_n(&most, __ATOMIC_SEQ_CST);
     if (known == 0) {
         uint32_t usual = by_descriptors();
@@ -36,7 +36,7 @@ uint32_t capacity_used(void) {
 }
 
 static bool take_one(void) {
-    uint32_t limit = capacity_most();
+    uint32_t limit = capacity_limit();
     uint32_t seen = __atomic_load_n(&used, __ATOMIC_SEQ_CST);
     while (seen < limit || !GUARD(MAX_CONNECTIONS))
         if (__atomic_compare_exchange_n(&used, &seen, seen + 1, true, __ATOMIC_SEQ_CST,
@@ -55,13 +55,13 @@ static void set_state(capacity_claim *c, claim_state state) {
     __atomic_store_n(&c->state, state, __ATOMIC_RELEASE);
 }
 
-static void join(capacity_claim *c) {
+static void enqueue(capacity_claim *c) {
     set_state(c, CLAIM_WAITING);
     list_append(&queue, &c->node);
     __atomic_add_fetch(&length, 1, __ATOMIC_SEQ_CST);
 }
 
-static void quit(capacity_claim *c, claim_state state) {
+static void dequeue(capacity_claim *c, claim_state state) {
     list_remove(&queue, &c->node);
     __atomic_sub_fetch(&length, 1, __ATOMIC_SEQ_CST);
     set_state(c, state);
@@ -71,7 +71,7 @@ static void serve_queue(void) {
     LIST_EACH (capacity_claim, c, &queue, node) {
         if (!waker_away(c->waker)) {
             if (!take_one()) return;
-            quit(c, CLAIM_GRANTED);
+            dequeue(c, CLAIM_GRANTED);
         }
         waker_wake(c->waker);
     }
@@ -79,19 +79,19 @@ static void serve_queue(void) {
 
 /* ---- public functions ---- */
 
-/* capacity_give checks the queue after it has released the slot; this function checks for a slot
+/* capacity_release checks the queue after it has released the slot; this function checks for a slot
  * after it has joined the queue: one of the two sees the other's change. */
 bool capacity_take(capacity_claim *c, waker *w) {
     if (state_of(c) == CLAIM_NONE && take_one()) return true;
     pthread_mutex_lock(&lock);
     c->waker = w;
-    if (state_of(c) == CLAIM_NONE) join(c);
+    if (state_of(c) == CLAIM_NONE) enqueue(c);
     bool taken = state_of(c) == CLAIM_GRANTED;
     if (taken) {
         set_state(c, CLAIM_NONE);
     } else if (take_one()) {
         taken = true;
-        quit(c, CLAIM_NONE);
+        dequeue(c, CLAIM_NONE);
     }
     pthread_mutex_unlock(&lock);
     return taken;
@@ -115,12 +115,12 @@ void capacity_cancel(capacity_claim *c) {
     if (granted)
         set_state(c, CLAIM_NONE);
     else
-        quit(c, CLAIM_NONE);
+        dequeue(c, CLAIM_NONE);
     pthread_mutex_unlock(&lock);
-    if (granted) capacity_give();
+    if (granted) capacity_release();
 }
 
-void capacity_give(void) {
+void capacity_release(void) {
     __atomic_sub_fetch(&used, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&length, __ATOMIC_SEQ_CST) > 0) {
         pthread_mutex_lock(&lock);

@@ -39,13 +39,13 @@ void capacity_hand_over(capacity_claim *c, waker *w);
 void capacity_cancel(capacity_claim *c);
 
 /* Releases a slot; the first claim in the queue gets it. */
-void capacity_give(void);
+void capacity_release(void);
 
 /* Set and return the number of slots. By default, and after capacity_set(0), it is half of the
  * descriptors that the process may open, because a call may need one besides its connection.
  * capacity_used returns how many are in use. */
 void capacity_set(uint32_t most);
-uint32_t capacity_most(void);
+uint32_t capacity_limit(void);
 uint32_t capacity_used(void);
 
 /* To be called in the child after fork: no slot is in use then. */

@@ -4,10 +4,10 @@
 
 /* Calls reaper_expect after unlocking, because the reaper's lock is taken before a pool's. */
 static void unlock(pool *p) {
-    bool impatience_due = p->impatience_due;
-    p->impatience_due = false;
+    bool check_due = p->sharing_wait_check_due;
+    p->sharing_wait_check_due = false;
     pthread_mutex_unlock(&p->lock);
-    if (impatience_due) reaper_expect(clock_now() + POOL_PATIENCE, pool_reap_all);
+    if (check_due) reaper_expect(clock_now() + POOL_SHARING_WAIT, pool_reap_all);
 }
 
 /* Stops giving calls to a shared connection. Returns true when no call is left on it: then the
@@ -42,7 +42,7 @@ pool_result pool_acquire(pool *p, const route *r, const call_options *options, p
         t->granted = NULL;
         t->may_share = r->sharing != SHARING_NEVER;
         t->dialling = false;
-        if (pool_driven_one_waits(b) || !pool_grant(p, b, t, 0, out)) {
+        if (pool_has_active_waiter(b) || !pool_grant(p, b, t, 0, out)) {
             pool_queue_append(p, b, t);
             result = POOL_WAIT;
         } else {
@@ -58,7 +58,7 @@ pool_result pool_turn(pool *p, pool_ticket *t, connection **out) {
     pool_result result = POOL_WAIT;
     pthread_mutex_lock(&p->lock);
     bool closed = p->closed || t->generation != p->generation || t->bucket == NULL;
-    __atomic_store_n(&t->called, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->turn_due, false, __ATOMIC_RELEASE);
     if (!closed && t->waiting)
         pool_serve_waiters(p, t->bucket); /* the ticket was passed over while its driver was away */
     if (closed) {
@@ -84,7 +84,7 @@ pool_result pool_replace(pool *p, pool_ticket *t, connection *c, bool fresh, con
         pool_all_remove(p, c);
         *out = fresh ? NULL : pool_idle_take(p, b);
         t->bucket = *out == NULL ? b : NULL;
-        if (*out == NULL) pool_let_dial(p, b, t);
+        if (*out == NULL) pool_begin_dial(p, b, t);
         t->generation = p->generation;
         result = *out == NULL ? POOL_DIAL : POOL_CONNECTION;
     }
@@ -100,7 +100,7 @@ static void give_up_dial(pool *p, bucket *b, pool_ticket *t) {
         pool_bucket_tidy(p, b);
         return;
     }
-    pool_dial_is_over(p, b, t);
+    pool_end_dial(p, b, t);
     if (t->granted != NULL) pool_idle_push(p, b, t->granted);
     pool_release_slot(p, b);
 }
@@ -131,19 +131,19 @@ void pool_add(pool *p, pool_ticket *t, connection *c) {
         c->uses = 1;
         pool_all_add(p, c);
         b->unshared = t->may_share && c->http2 == NULL;
-        b->in_vain = false;
+        b->dial_failed = false;
         if (c->http2 != NULL) {
             c->streams = 1;
             list_append(&b->shared, &c->bucket_node);
         }
         if (t->dialling) {
-            pool_dial_is_over(p, b, t);
+            pool_end_dial(p, b, t);
             pool_serve_waiters(p, b);
         }
     }
     t->bucket = NULL;
     unlock(p);
-    if (c->http2 != NULL) reaper_expect(clock_now() + POOL_TENDING, pool_reap_all);
+    if (c->http2 != NULL) reaper_expect(clock_now() + POOL_MAINTENANCE_INTERVAL, pool_reap_all);
 }
 
 static void trim_idle(pool *p, list *evicted) {
@@ -234,14 +234,14 @@ void pool_reconsider(pool *p, connection *c) {
     if (over) pool_connection_close(c, true);
 }
 
-bool pool_takes_connect(pool *p, const route *r) {
+bool pool_supports_connect(pool *p, const route *r) {
     bool takes = false;
     pthread_mutex_lock(&p->lock);
     const bucket *b = pool_bucket_known(p, r);
     if (b != NULL)
         LIST_EACH (connection, c, &b->shared, bucket_node)
             takes |=
-                http2_connection_takes_connect(c->http2) && !http2_connection_closing(c->http2);
+                http2_connection_supports_connect(c->http2) && !http2_connection_closing(c->http2);
     unlock(p);
     return takes;
 }

@@ -20,23 +20,23 @@ typedef struct pool_ticket {
     struct bucket *bucket; /* the bucket in which it holds a right or waits; NULL: none */
     connection *granted;   /* the connection that it got while it waited */
     bool waiting;
-    bool called;              /* atomic; see pool_called */
-    bool may_share;           /* the route may use HTTP/2 */
-    bool dialling;            /* other tickets wait for its dial, whose connection they may share */
-    bool in_vain;             /* set by the call: the connection could not be opened */
-    nanoseconds opened_after; /* set by the call: only newer connections are accepted; 0: all are */
+    bool turn_due;    /* atomic; see pool_turn_due */
+    bool may_share;   /* the route may use HTTP/2 */
+    bool dialling;    /* other tickets wait for its dial, whose connection they may share */
+    bool dial_failed; /* set by the call: the connection could not be opened */
+    nanoseconds min_opened_at; /* set by the call: older connections are not accepted; 0: all are */
     uint32_t limit;
     nanoseconds idle_timeout;
     nanoseconds since; /* when the wait began */
     uint32_t generation;
-    waker *waker;         /* borrowed; woken when pool_called becomes true */
+    waker *waker;         /* borrowed; woken when pool_turn_due becomes true */
     list_node queue_node; /* in its bucket's ->queue */
     list_node dial_node;  /* in the pool's ->diallers */
 } pool_ticket;
 
 /* The longest time that a call waits for another call's dial, to share that connection; then it
  * dials itself. */
-#define POOL_PATIENCE (250 * MILLISECOND)
+#define POOL_SHARING_WAIT (250 * MILLISECOND)
 
 #define POOL_KNOWN_SERVERS 256 /* buckets kept without a connection, for what they know */
 
@@ -67,7 +67,7 @@ pool_result pool_turn(pool *p, pool_ticket *t, connection **out);
 
 /* Returns whether pool_turn should be called for a queued ticket. Tickets may share a waker, which
  * does not record for which of them it was woken. Needs no lock. */
-bool pool_called(const pool *p, const pool_ticket *t);
+bool pool_turn_due(const pool *p, const pool_ticket *t);
 
 /* Returns the limit that makes the ticket wait, as text for an error message; static. */
 const char *pool_why_waiting(pool *p, const pool_ticket *t);
@@ -78,7 +78,7 @@ void pool_driver_left(pool *p);
 
 /* Returns whether there is a shared connection with the key of `r` whose server accepts extended
  * CONNECT. */
-bool pool_takes_connect(pool *p, const route *r);
+bool pool_supports_connect(pool *p, const route *r);
 
 /* Closes `c`, which is not shared and not usable, and gives the call another idle connection
  * instead, or the right to open one when there is none or `fresh` is set. Returns POOL_CONNECTION,

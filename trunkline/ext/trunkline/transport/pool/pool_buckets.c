@@ -79,7 +79,7 @@ void pool_bucket_tidy(pool *p, bucket *b) {
     if (b->in_use > 0 || b->idle.first != NULL || b->shared.first != NULL || b->queue.first != NULL)
         return;
     if (b->unshared || b->most > 0) {
-        b->in_vain = false;
+        b->dial_failed = false;
         keep(p, b);
     } else {
         bucket_free(p, b);

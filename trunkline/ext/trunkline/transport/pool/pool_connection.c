@@ -17,6 +17,6 @@ void pool_connection_close(connection *c, bool notify) {
         connection_free(c, notify);
         return;
     }
-    if (notify) http2_connection_goodbye(c->http2);
+    if (notify) http2_connection_send_goaway(c->http2);
     http2_connection_release(c->http2);
 }

@@ -13,17 +13,17 @@
  * it, or longer while it is ->kept. */
 typedef struct bucket {
     struct bucket *chain;
-    list idle;                   /* connections that are not shared; the most recently used first */
-    list shared;                 /* shared connections; the oldest first */
-    list queue;                  /* waiting tickets; first come, first served */
-    uint32_t in_use;             /* connections in use, and rights to open one */
-    nanoseconds unsettled_since; /* when ->dials became more than 0 */
-    capacity_claim claim;        /* for the queue; its waker is that of a queued ticket */
-    uint32_t dials;              /* rights to open a connection that may be shared */
-    uint32_t most;               /* the server's last limit of streams; 0: not known */
-    bool unshared;               /* the server used HTTP/1.1 on the last connection */
-    bool in_vain;                /* the last connection could not be opened */
-    bool kept;                   /* nothing refers to it; kept for ->most and ->unshared */
+    list idle;                  /* connections that are not shared; the most recently used first */
+    list shared;                /* shared connections; the oldest first */
+    list queue;                 /* waiting tickets; first come, first served */
+    uint32_t in_use;            /* connections in use, and rights to open one */
+    nanoseconds dialling_since; /* when ->dials became more than 0 */
+    capacity_claim claim;       /* for the queue; its waker is that of a queued ticket */
+    uint32_t dials;             /* rights to open a connection that may be shared */
+    uint32_t most;              /* the server's last limit of streams; 0: not known */
+    bool unshared;              /* the server used HTTP/1.1 on the last connection */
+    bool dial_failed;           /* the last connection could not be opened */
+    bool kept;                  /* nothing refers to it; kept for ->most and ->unshared */
     list_node kept_node;
     uint32_t hash;
     uint32_t key_length;
@@ -43,17 +43,18 @@ struct pool {
     uint32_t max_idle, references;
     uint32_t generation; /* atomic */
     bool closed;
-    bool impatience_due; /* reaper_expect must be called, because tickets wait for a dial */
+    bool sharing_wait_check_due; /* call reaper_expect, because tickets wait for a dial */
     pool_stats count;
     list_node registry_node;
 };
 
-#define POOL_TENDING SECOND /* how often the reaper calls http2_connection_tend */
+/* How often the reaper calls http2_connection_maintain. */
+#define POOL_MAINTENANCE_INTERVAL SECOND
 
 /* ---- pool_lifecycle.c ---- */
 
 /* Called by the reaper, without locks. In every pool: closes connections that were idle for too
- * long, serves tickets that have waited POOL_PATIENCE for another call's dial, and reads shared
+ * long, serves tickets that have waited POOL_SHARING_WAIT for another call's dial, and reads shared
  * connections that no call reads. Returns when the next visit is due. */
 nanoseconds pool_reap_all(nanoseconds now);
 
@@ -63,11 +64,11 @@ void pool_queue_append(pool *p, bucket *b, pool_ticket *t);
 void pool_queue_remove(pool *p, pool_ticket *t);
 
 /* Returns whether a ticket waits whose driver is not away. */
-bool pool_driven_one_waits(const bucket *b);
+bool pool_has_active_waiter(const bucket *b);
 
 /* Gives `t` a connection, or (*out is NULL) the right to open one. While a connection that may be
  * shared is being opened, `t` gets an unshared one or that right only after it has waited
- * POOL_PATIENCE by `now`. Returns false when `t` has to wait. */
+ * POOL_SHARING_WAIT by `now`. Returns false when `t` has to wait. */
 bool pool_grant(pool *p, bucket *b, pool_ticket *t, nanoseconds now, connection **out);
 
 /* Gives free connections and rights to the tickets in the queue. */
@@ -79,13 +80,13 @@ void pool_end_use(bucket *b);
 void pool_release_slot(pool *p, bucket *b);
 
 /* Begin and end a right to open a connection. */
-void pool_let_dial(pool *p, bucket *b, pool_ticket *t);
-void pool_dial_is_over(pool *p, bucket *b, pool_ticket *t);
+void pool_begin_dial(pool *p, bucket *b, pool_ticket *t);
+void pool_end_dial(pool *p, bucket *b, pool_ticket *t);
 
-/* The caller does not hold the lock. Lets tickets dial that have waited POOL_PATIENCE for another
- * call's dial. Returns when the next ticket will have waited that long; NEVER: none waits for a
- * dial. */
-nanoseconds pool_serve_impatient(pool *p, nanoseconds now);
+/* The caller does not hold the lock. Lets tickets dial that have waited POOL_SHARING_WAIT for
+ * another call's dial. Returns when the next ticket will have waited that long; NEVER: none waits
+ * for a dial. */
+nanoseconds pool_end_sharing_waits(pool *p, nanoseconds now);
 
 /* ---- pool_buckets.c ---- */
 

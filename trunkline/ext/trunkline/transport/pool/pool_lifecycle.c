@@ -59,7 +59,7 @@ void pool_close(pool *p) {
     for (uint32_t i = 0; i <= p->bucket_mask; i++) {
         for (bucket *b = p->buckets[i]; b != NULL; b = b->chain) {
             LIST_EACH (pool_ticket, t, &b->queue, queue_node) {
-                __atomic_store_n(&t->called, true, __ATOMIC_RELEASE);
+                __atomic_store_n(&t->turn_due, true, __ATOMIC_RELEASE);
                 waker_wake(t->waker);
             }
         }
@@ -77,7 +77,7 @@ void pool_count(pool *p, pool_stats *out) {
 
 /* Returns all shared connections, with a reference to the http2_connection of each; NULL: there are
  * none, or no memory. */
-static connection **shared_ones(pool *p, size_t *count) {
+static connection **shared_connections(pool *p, size_t *count) {
     *count = 0;
     pthread_mutex_lock(&p->lock);
     LIST_EACH (connection, c, &p->all, pool_node) *count += c->http2 != NULL;
@@ -96,12 +96,12 @@ static connection **shared_ones(pool *p, size_t *count) {
 
 /* Reads and checks shared connections, because no thread reads them while no call waits on them.
  * Returns whether there are any. */
-static bool tend_shared(pool *p, nanoseconds now) {
+static bool maintain_shared(pool *p, nanoseconds now) {
     size_t count;
-    connection **shared = shared_ones(p, &count);
+    connection **shared = shared_connections(p, &count);
     for (size_t i = 0; shared != NULL && i < count; i++) {
         http2_connection *h = shared[i]->http2;
-        if (http2_connection_tend(h, now)) pool_reconsider(p, shared[i]);
+        if (http2_connection_maintain(h, now)) pool_reconsider(p, shared[i]);
         http2_connection_release(h);
     }
     free(shared);
@@ -113,8 +113,9 @@ nanoseconds pool_reap_all(nanoseconds now) {
     pthread_mutex_lock(&registry_lock);
     LIST_EACH (pool, p, &registry, registry_node) {
         close_idle_if(p, 0, now, &next_due);
-        next_due = clock_earlier(next_due, pool_serve_impatient(p, now));
-        if (tend_shared(p, now)) next_due = clock_earlier(next_due, now + POOL_TENDING);
+        next_due = clock_earlier(next_due, pool_end_sharing_waits(p, now));
+        if (maintain_shared(p, now))
+            next_due = clock_earlier(next_due, now + POOL_MAINTENANCE_INTERVAL);
     }
     pthread_mutex_unlock(&registry_lock);
     return next_due;

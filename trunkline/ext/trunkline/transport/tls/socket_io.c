@@ -7,7 +7,7 @@ static bool would_block(int error) {
     return error == EAGAIN || error == EWOULDBLOCK;
 }
 
-static io_result broke(call_phase phase, failure *f) {
+static io_result report_io_error(call_phase phase, failure *f) {
     failure_set(f, FAILURE_RESET, phase, errno, NULL);
     return IO_FAILED;
 }
@@ -18,7 +18,7 @@ static io_result result_of_read(ssize_t got, size_t *count, failure *f) {
         return IO_DONE;
     }
     if (got == 0) return IO_END;
-    return would_block(errno) ? IO_READ : broke(PHASE_READ, f);
+    return would_block(errno) ? IO_READ : report_io_error(PHASE_READ, f);
 }
 
 static io_result plain_read(socket_io s, void *bytes, size_t length, size_t *count, failure *f) {
@@ -40,7 +40,7 @@ static io_result plain_write(int descriptor, const void *bytes, size_t length, s
         *count = (size_t)put;
         return IO_DONE;
     }
-    return would_block(errno) ? IO_WRITE : broke(PHASE_WRITE, f);
+    return would_block(errno) ? IO_WRITE : report_io_error(PHASE_WRITE, f);
 }
 
 io_result socket_io_read(socket_io s, void *bytes, size_t length, size_t *count, failure *f) {

@@ -14,7 +14,7 @@ typedef struct {
     tls *session;
     /* Without TLS: a read may wait (portable_let_recv_wait). With TLS see tls_wait_in_read. */
     bool waits;
-    /* Borrowed; reads without TLS fill it in; NULL: not. With TLS see tls_tell_arrivals. */
+    /* Borrowed; reads without TLS fill it in; NULL: not. With TLS see tls_record_arrivals. */
     arrival *arrived;
 } socket_io;
 

@@ -93,7 +93,7 @@ io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, fai
 bool tls_wait_in_read(tls *t);
 
 /* Makes reads of the socket store in `to` when their bytes arrived; `to` outlives the session. */
-void tls_tell_arrivals(tls *t, arrival *to);
+void tls_record_arrivals(tls *t, arrival *to);
 
 /* Returns whether OpenSSL holds bytes that it has already read from the socket, which poll does not
  * report. */
@@ -121,11 +121,11 @@ void tls_free(tls *t, bool notify);
 
 /*
  * To be called around fork. tls_before_fork lets no more threads enter OpenSSL and waits until none
- * is inside, so that the child finds OpenSSL's locks free. After TLS_FORK_PATIENCE the fork happens
+ * is inside, so that the child finds OpenSSL's locks free. After TLS_FORK_TIMEOUT the fork happens
  * in any case; then the child's TLS calls fail, because they might block for ever. The child starts
  * without stored sessions.
  */
-#define TLS_FORK_PATIENCE (500 * MILLISECOND)
+#define TLS_FORK_TIMEOUT (500 * MILLISECOND)
 void tls_before_fork(void);
 void tls_after_fork(bool child);
 

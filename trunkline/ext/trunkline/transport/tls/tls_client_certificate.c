@@ -19,10 +19,10 @@ static int give_password(char *buffer, int size, int writing, void *password) {
     return (int)length;
 }
 
-static bool failed(failure *f, const char *option, const char *given) {
+static bool failed(failure *f, const char *option, const char *text_or_path) {
     char words[160];
     return failure_set(f, FAILURE_TLS_OPTIONS, PHASE_TLS, 0, "%s %s: %s", option,
-                       tls_is_pem(given) ? "given as text" : given,
+                       tls_is_pem(text_or_path) ? "given as text" : text_or_path,
                        tls_words(words, sizeof(words)));
 }
 
@@ -86,30 +86,31 @@ static bool use_key(SSL_CTX *ssl, BIO *text, const char *password) {
     return used;
 }
 
-static bool load_certificates(SSL_CTX *ssl, const char *given) {
-    if (!tls_is_pem(given)) return SSL_CTX_use_certificate_chain_file(ssl, given) == 1;
-    BIO *text = BIO_new_mem_buf(given, -1);
+static bool load_certificates(SSL_CTX *ssl, const char *text_or_path) {
+    if (!tls_is_pem(text_or_path))
+        return SSL_CTX_use_certificate_chain_file(ssl, text_or_path) == 1;
+    BIO *text = BIO_new_mem_buf(text_or_path, -1);
     bool used = text != NULL && use_certificates(ssl, text);
     BIO_free(text);
     return used;
 }
 
-static bool load_key(SSL_CTX *ssl, const char *given, const char *password) {
-    BIO *text = tls_is_pem(given) ? BIO_new_mem_buf(given, -1) : BIO_new_file(given, "r");
+static bool load_key(SSL_CTX *ssl, const char *text_or_path, const char *password) {
+    BIO *text = tls_is_pem(text_or_path) ? BIO_new_mem_buf(text_or_path, -1)
+                                         : BIO_new_file(text_or_path, "r");
     bool used = text != NULL && use_key(ssl, text, password);
     BIO_free(text);
     return used;
 }
 
-static bool is_there(const char *option, const char *given, failure *f) {
-    return tls_is_pem(given) || tls_check_file(option, given, f);
+static bool exists(const char *option, const char *text_or_path, failure *f) {
+    return tls_is_pem(text_or_path) || tls_check_file(option, text_or_path, f);
 }
 
 bool tls_use_client_certificate(SSL_CTX *ssl, const tls_options *o, failure *f) {
     if (o->client_cert == NULL) return true;
     const char *key = o->client_key != NULL ? o->client_key : o->client_cert;
-    if (!is_there("client_cert", o->client_cert, f) || !is_there("client_key", key, f))
-        return false;
+    if (!exists("client_cert", o->client_cert, f) || !exists("client_key", key, f)) return false;
     if (!load_certificates(ssl, o->client_cert)) return failed(f, "client_cert", o->client_cert);
     if (!load_key(ssl, key, o->client_key_password)) return key_failed(o, key, f);
     return SSL_CTX_check_private_key(ssl) == 1 || key_of_another(key, f);

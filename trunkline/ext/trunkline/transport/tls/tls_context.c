@@ -330,7 +330,7 @@ static SSL_CTX *make_again(const tls_context *c) {
 /* Reads changed files, and takes ownership of `key`. Sessions that were made with other
  * certificates are dropped. Files that cannot be used (half written, a key without its certificate)
  * are not read again until they have changed. */
-static void follow_files(tls_context *c, char *key) {
+static void reload_changed_files(tls_context *c, char *key) {
     bool known = strcmp(key, c->key) == 0 || (c->unusable != NULL && strcmp(key, c->unusable) == 0);
     SSL_CTX *ssl = known ? NULL : make_again(c);
     if (known) {
@@ -352,7 +352,7 @@ SSL *tls_context_open(tls_context *c, uint64_t *sessions) {
     tls_authorities authorities = authorities_of(c);
     char *key = describe(&c->options, &authorities);
     pthread_mutex_lock(&lock);
-    if (key != NULL) follow_files(c, key);
+    if (key != NULL) reload_changed_files(c, key);
     *sessions = c->sessions;
     SSL *ssl = SSL_new(c->ssl);
     pthread_mutex_unlock(&lock);

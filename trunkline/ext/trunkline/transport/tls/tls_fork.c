@@ -64,7 +64,7 @@ bool tls_refused(failure *f) {
     failure_set(f, FAILURE_TLS, PHASE_TLS, 0,
                 "this process was forked while another thread was inside OpenSSL for more than "
                 "%d ms, and cannot use TLS: fork it anew",
-                (int)(TLS_FORK_PATIENCE / MILLISECOND));
+                (int)(TLS_FORK_TIMEOUT / MILLISECOND));
     return true;
 }
 
@@ -79,9 +79,9 @@ void tls_before_fork(void) {
     const struct timespec pause = {.tv_nsec = PAUSE};
     pthread_mutex_lock(&lock);
     __atomic_store_n(&closed, true, __ATOMIC_SEQ_CST);
-    nanoseconds patience = clock_after(clock_now(), TLS_FORK_PATIENCE);
-    for (int looks = 0; !(drained = nobody_inside()) && clock_now() < patience; looks++)
-        if (looks < YIELDS)
+    nanoseconds deadline = clock_after(clock_now(), TLS_FORK_TIMEOUT);
+    for (int checks = 0; !(drained = nobody_inside()) && clock_now() < deadline; checks++)
+        if (checks < YIELDS)
             sched_yield();
         else
             nanosleep(&pause, NULL);

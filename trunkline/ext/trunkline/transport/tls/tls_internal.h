@@ -41,28 +41,28 @@ struct tls_context {
 struct tls {
     SSL *ssl;
     tls_context *context;
-    uint64_t sessions;   /* the number under which its sessions are stored */
-    int descriptor;      /* borrowed */
-    tls *outer;          /* owned; NULL: it uses the socket */
-    bool numeric;        /* the name is an IP literal */
-    bool ready;          /* the handshake is over and the peer verified */
-    bool broken;         /* only tls_free may follow */
-    bool no_protocol;    /* the peer refused all protocols that ALPN offered */
-    bool ended;          /* the socket was read to its end */
-    bool read_waits;     /* see tls_wait_in_read; set in the outermost only */
-    bool drained;        /* the last read took all that the socket had; set in the outermost only */
-    arrival *arrived;    /* borrowed; see tls_tell_arrivals; in the outermost only; NULL: none */
-    int renegotiations;  /* since the last data; in TLS 1.3 tickets may count */
-    int system_error;    /* errno of the socket call that failed last */
-    bool writing;        /* a write must be repeated with the same bytes */
-    uint64_t handed;     /* bytes written to the socket; in the outermost only */
-    uint64_t mark;       /* `handed` when the write began */
-    uint64_t written;    /* plaintext bytes of records that were written as a whole */
-    size_t started;      /* plaintext bytes of the record that was written in part */
-    size_t allowance;    /* bytes that tls_check_alive may still read from the socket */
-    char protocol[32];   /* ALPN's result, or "" */
-    char complaint[320]; /* what is wrong with the certificate, or "" */
-    char *name;          /* without a trailing dot */
+    uint64_t sessions;  /* the number under which its sessions are stored */
+    int descriptor;     /* borrowed */
+    tls *outer;         /* owned; NULL: it uses the socket */
+    bool numeric;       /* the name is an IP literal */
+    bool ready;         /* the handshake is over and the peer verified */
+    bool broken;        /* only tls_free may follow */
+    bool no_protocol;   /* the peer refused all protocols that ALPN offered */
+    bool ended;         /* the socket was read to its end */
+    bool read_waits;    /* see tls_wait_in_read; set in the outermost only */
+    bool drained;       /* the last read took all that the socket had; set in the outermost only */
+    arrival *arrived;   /* borrowed; see tls_record_arrivals; in the outermost only; NULL: none */
+    int renegotiations; /* since the last data; in TLS 1.3 tickets may count */
+    int system_error;   /* errno of the socket call that failed last */
+    bool writing;       /* a write must be repeated with the same bytes */
+    uint64_t socket_bytes;        /* bytes written to the socket; in the outermost only */
+    uint64_t socket_bytes_before; /* ->socket_bytes when the write began */
+    uint64_t plaintext_written;   /* plaintext bytes of records that were written as a whole */
+    size_t partial_record;        /* plaintext bytes of the record that was written in part */
+    size_t allowance;             /* bytes that tls_check_alive may still read from the socket */
+    char protocol[32];            /* ALPN's result, or "" */
+    char certificate_error[320];  /* what is wrong with the certificate, or "" */
+    char *name;                   /* without a trailing dot */
     size_t key_length;
     unsigned char key[]; /* key of its sessions: the connection's key, then the name */
 };
@@ -122,7 +122,7 @@ void tls_session_forget_all(void);
 bool tls_verify_expect(tls *t, failure *f);
 int tls_verify_callback(int good, X509_STORE_CTX *store);
 /* Verifies again after the handshake, because OpenSSL does not verify a resumed session. False: see
- * t->complaint. */
+ * t->certificate_error. */
 bool tls_verify_again(tls *t);
 
 /* tls_identity.c. Returns whether the certificate is for this name or IP literal by the rule of

@@ -11,7 +11,7 @@
 #define RECORD_BYTES 16384
 
 /* More bytes than this on an idle connection are not only tickets. */
-#define LOOK_BYTES (64 * 1024)
+#define TICKET_BYTES_MAX (64 * 1024)
 
 /* ---- the BIO; OpenSSL's own socket BIO would use write, which raises SIGPIPE ---- */
 
@@ -53,7 +53,7 @@ static int socket_write(BIO *bio, const char *bytes, int length) {
     do sent = send(t->descriptor, bytes, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (sent < 0 && errno == EINTR);
     if (sent > 0)
-        t->handed += (uint64_t)sent;
+        t->socket_bytes += (uint64_t)sent;
     else if (sent < 0 && would_block(errno))
         BIO_set_retry_write(bio);
     else if (sent < 0)
@@ -88,7 +88,7 @@ static int socket_read(BIO *bio, char *bytes, int length) {
     return (int)got;
 }
 
-void tls_tell_arrivals(tls *t, arrival *to) {
+void tls_record_arrivals(tls *t, arrival *to) {
     while (t->outer != NULL) t = t->outer;
     t->arrived = to;
 }
@@ -135,7 +135,7 @@ static void clear_errors(void) {
 
 /* Returns the result for a broken connection: IO_TRUNCATED for an end without close_notify, else
  * IO_FAILED. */
-static io_result broke(tls *t, int error, call_phase phase, failure *f) {
+static io_result report_io_error(tls *t, int error, call_phase phase, failure *f) {
     char words[200];
     int reason = ERR_GET_REASON(ERR_peek_error());
     bool unexpected_end = error == SSL_ERROR_SYSCALL;
@@ -150,8 +150,8 @@ static io_result broke(tls *t, int error, call_phase phase, failure *f) {
     t->no_protocol = reason == SSL_AD_REASON_OFFSET + SSL_AD_NO_APPLICATION_PROTOCOL;
     if (error == SSL_ERROR_SYSCALL && t->system_error != 0)
         failure_set(f, FAILURE_RESET, phase, t->system_error, "%s", strerror(t->system_error));
-    else if (t->complaint[0] != '\0') /* a certificate was refused in a renegotiation */
-        failure_set(f, FAILURE_TLS_IO, phase, 0, "%s", t->complaint);
+    else if (t->certificate_error[0] != '\0') /* a certificate was refused in a renegotiation */
+        failure_set(f, FAILURE_TLS_IO, phase, 0, "%s", t->certificate_error);
     else
         failure_set(f, FAILURE_TLS_IO, phase, 0, "%s", tls_words(words, sizeof(words)));
     ERR_clear_error();
@@ -164,7 +164,7 @@ static io_result stopped(tls *t, int returned, call_phase phase, failure *f) {
     case SSL_ERROR_WANT_READ: return IO_READ;
     case SSL_ERROR_WANT_WRITE: return IO_WRITE;
     case SSL_ERROR_ZERO_RETURN: return IO_END;
-    default: return broke(t, error, phase, f);
+    default: return report_io_error(t, error, phase, f);
     }
 }
 
@@ -174,12 +174,12 @@ static io_result refuse_certificate(tls *t, failure *f) {
     tls_session_forget(t->sessions, t->key, t->key_length);
     t->broken = true;
     ERR_clear_error();
-    failure_set(f, FAILURE_CERTIFICATE, PHASE_TLS, 0, "%s", t->complaint);
+    failure_set(f, FAILURE_CERTIFICATE, PHASE_TLS, 0, "%s", t->certificate_error);
     return IO_FAILED;
 }
 
 static io_result handshake_failed(tls *t, io_result result, failure *f) {
-    if (t->complaint[0] != '\0') return refuse_certificate(t, f);
+    if (t->certificate_error[0] != '\0') return refuse_certificate(t, f);
     const char *alpn = t->context->options.alpn;
     if (result == IO_FAILED && t->no_protocol && alpn != NULL && strcmp(alpn, "h2") == 0)
         f->code = FAILURE_HTTP2_NOT_SPOKEN;
@@ -206,7 +206,7 @@ static int show_no_certificate(SSL *ssl, void *none) {
 
 /* Forbids that a certificate is requested or replaced after the handshake, because HTTP/2 requests
  * share the connection: RFC 9113, section 9.2.1, and RFC 8740, section 3. */
-static void keep_identity(tls *t) {
+static void forbid_reauthentication(tls *t) {
     SSL_set_options(t->ssl, SSL_OP_NO_RENEGOTIATION);
     SSL_set_cert_cb(t->ssl, show_no_certificate, NULL);
 }
@@ -220,11 +220,11 @@ static bool take_protocol(tls *t, failure *f) {
         return failure_set(f, FAILURE_TLS, PHASE_TLS, 0,
                            "the server chose a protocol that was not offered by ALPN");
     memcpy(t->protocol, protocol, length);
-    if (strcmp(t->protocol, "h2") == 0) keep_identity(t);
+    if (strcmp(t->protocol, "h2") == 0) forbid_reauthentication(t);
     return true;
 }
 
-static io_result shake(tls *t, failure *f) {
+static io_result run_handshake(tls *t, failure *f) {
     clear_errors();
     int returned = SSL_do_handshake(t->ssl);
     if (returned != 1) {
@@ -241,7 +241,7 @@ static io_result shake(tls *t, failure *f) {
 
 io_result tls_handshake(tls *t, failure *f) {
     tls_enter();
-    io_result result = shake(t, f);
+    io_result result = run_handshake(t, f);
     tls_leave();
     return result;
 }
@@ -270,24 +270,25 @@ static const tls *outermost(const tls *t) {
     return t->outer != NULL ? outermost(t->outer) : t;
 }
 
-static uint64_t handed(const tls *t) {
-    return outermost(t)->handed;
+static uint64_t socket_bytes(const tls *t) {
+    return outermost(t)->socket_bytes;
 }
 
 /* SSL_write takes one record at a time, and returns when the socket has all of it. */
 static io_result write_some(tls *t, const void *bytes, size_t length, size_t *count, failure *f) {
-    if (!t->writing) t->mark = handed(t);
+    if (!t->writing) t->socket_bytes_before = socket_bytes(t);
     clear_errors();
     int put = SSL_write(t->ssl, bytes, length > INT_MAX ? INT_MAX : (int)length);
     if (put > 0) {
         t->writing = false;
-        t->started = 0;
-        t->written += (uint64_t)put;
+        t->partial_record = 0;
+        t->plaintext_written += (uint64_t)put;
         *count = (size_t)put;
         return IO_DONE;
     }
     t->writing = true;
-    if (handed(t) > t->mark) t->started = length < RECORD_BYTES ? length : RECORD_BYTES;
+    if (socket_bytes(t) > t->socket_bytes_before)
+        t->partial_record = length < RECORD_BYTES ? length : RECORD_BYTES;
     io_result result = stopped(t, put, PHASE_WRITE, f);
     if (result != IO_END && result != IO_TRUNCATED) return result;
     failure_set(f, FAILURE_RESET, PHASE_WRITE, 0, "the server has closed the connection");
@@ -304,7 +305,7 @@ io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, fai
 }
 
 uint64_t tls_sent(const tls *t) {
-    return t->written + t->started;
+    return t->plaintext_written + t->partial_record;
 }
 
 bool tls_pending(const tls *t) {
@@ -321,7 +322,7 @@ static bool only_tickets(tls *t) {
     char byte;
     tls *last = t;
     while (last->outer != NULL) last = last->outer;
-    last->allowance = LOOK_BYTES;
+    last->allowance = TICKET_BYTES_MAX;
     tls_enter();
     clear_errors();
     int got = SSL_peek(t->ssl, &byte, 1);

@@ -70,8 +70,8 @@ typedef struct {
     void *store; /* the other copy's store; one reference */
 } other;
 
-/* Adds to `ours` one certificate or revocation list of the other copy. */
-static void add(const copy *c, X509_STORE *ours, X509_LOOKUP_TYPE type, void *object) {
+/* Adds to `engine_store` one certificate or revocation list of the other copy. */
+static void add(const copy *c, X509_STORE *engine_store, X509_LOOKUP_TYPE type, void *object) {
     int (*encode)(void *, unsigned char **) = type == X509_LU_X509 ? c->i2d_X509 : c->i2d_X509_CRL;
     int length = encode(object, NULL);
     unsigned char *der = length > 0 ? malloc((size_t)length) : NULL;
@@ -81,19 +81,20 @@ static void add(const copy *c, X509_STORE *ours, X509_LOOKUP_TYPE type, void *ob
     const unsigned char *from = der;
     if (type == X509_LU_X509) {
         X509 *certificate = d2i_X509(NULL, &from, length);
-        if (certificate != NULL) X509_STORE_add_cert(ours, certificate);
+        if (certificate != NULL) X509_STORE_add_cert(engine_store, certificate);
         X509_free(certificate);
     } else {
         X509_CRL *list = d2i_X509_CRL(NULL, &from, length);
-        if (list != NULL) X509_STORE_add_crl(ours, list);
+        if (list != NULL) X509_STORE_add_crl(engine_store, list);
         X509_CRL_free(list);
     }
     free(der);
 }
 
-/* Adds to `ours` all objects of this subject that the other copy finds, in its own files and
- * directories too. */
-static void add_all(const other *o, X509_STORE *ours, X509_LOOKUP_TYPE type, subject *name) {
+/* Adds to `engine_store` all objects of this subject that the other copy finds, in its own files
+ * and directories too. */
+static void add_all(const other *o, X509_STORE *engine_store, X509_LOOKUP_TYPE type,
+                    subject *name) {
     const copy *c = &o->functions;
     unsigned char *der = NULL;
     int length = i2d_X509_NAME(name, &der);
@@ -107,7 +108,7 @@ static void add_all(const other *o, X509_STORE *ours, X509_LOOKUP_TYPE type, sub
         void *found = certificates ? c->X509_STORE_CTX_get1_certs(search, wanted)
                                    : c->X509_STORE_CTX_get1_crls(search, wanted);
         int count = found != NULL ? c->OPENSSL_sk_num(found) : 0;
-        for (int i = 0; i < count; i++) add(c, ours, type, c->OPENSSL_sk_value(found, i));
+        for (int i = 0; i < count; i++) add(c, engine_store, type, c->OPENSSL_sk_value(found, i));
         if (found != NULL)
             c->OPENSSL_sk_pop_free(found, certificates ? c->X509_free : c->X509_CRL_free);
     }
@@ -121,17 +122,18 @@ static void add_all(const other *o, X509_STORE *ours, X509_LOOKUP_TYPE type, sub
 static int by_subject(X509_LOOKUP *lookup, X509_LOOKUP_TYPE type, subject *name,
                       X509_OBJECT *result) {
     if (type != X509_LU_X509 && type != X509_LU_CRL) return 0;
-    X509_STORE *ours = X509_LOOKUP_get_store(lookup);
-    add_all(X509_LOOKUP_get_method_data(lookup), ours, type, name);
-    X509_STORE_lock(ours);
-    X509_OBJECT *found = X509_OBJECT_retrieve_by_subject(X509_STORE_get0_objects(ours), type, name);
+    X509_STORE *engine_store = X509_LOOKUP_get_store(lookup);
+    add_all(X509_LOOKUP_get_method_data(lookup), engine_store, type, name);
+    X509_STORE_lock(engine_store);
+    X509_OBJECT *found =
+        X509_OBJECT_retrieve_by_subject(X509_STORE_get0_objects(engine_store), type, name);
     X509 *certificate = found != NULL ? X509_OBJECT_get0_X509(found) : NULL;
     X509_CRL *list = found != NULL ? X509_OBJECT_get0_X509_CRL(found) : NULL;
     if (certificate != NULL && X509_OBJECT_set1_X509(result, certificate))
         X509_free(certificate);
     else if (list != NULL && X509_OBJECT_set1_X509_CRL(result, list))
         X509_CRL_free(list);
-    X509_STORE_unlock(ours);
+    X509_STORE_unlock(engine_store);
     return found != NULL;
 }
 
@@ -162,50 +164,51 @@ static X509_LOOKUP_METHOD *method(void) {
 /* Returns a store of the engine's copy that looks everything up in `o`, which it owns; NULL when
  * out of memory, and the caller still owns `o`. */
 static X509_STORE *stand_in(other *o) {
-    X509_STORE *ours = X509_STORE_new();
+    X509_STORE *engine_store = X509_STORE_new();
     X509_LOOKUP_METHOD *by = method();
-    X509_LOOKUP *lookup = ours != NULL && by != NULL ? X509_STORE_add_lookup(ours, by) : NULL;
+    X509_LOOKUP *lookup =
+        engine_store != NULL && by != NULL ? X509_STORE_add_lookup(engine_store, by) : NULL;
     if (lookup == NULL || !X509_LOOKUP_set_method_data(lookup, o)) {
-        X509_STORE_free(ours);
+        X509_STORE_free(engine_store);
         return NULL;
     }
     o->functions.X509_STORE_up_ref(o->store);
     void *settings = o->functions.X509_STORE_get0_param(o->store);
-    X509_STORE_set_flags(ours, o->functions.X509_VERIFY_PARAM_get_flags(settings));
-    return ours;
+    X509_STORE_set_flags(engine_store, o->functions.X509_VERIFY_PARAM_get_flags(settings));
+    return engine_store;
 }
 
 /* The last stand-ins, so that equal options stay equal. A stand-in keeps a reference to the other
  * store, so that no new store gets its address meanwhile. */
 static struct {
     void *store;
-    X509_STORE *ours;
+    X509_STORE *engine_store;
 } known[TLS_STORES];
 static unsigned next_known;
 
 static X509_STORE *known_stand_in(const void *store) {
     for (unsigned i = 0; i < TLS_STORES; i++)
-        if (known[i].ours != NULL && known[i].store == store) return known[i].ours;
+        if (known[i].engine_store != NULL && known[i].store == store) return known[i].engine_store;
     return NULL;
 }
 
 static X509_STORE *new_stand_in(void *store, other *o) {
     o->store = store;
-    X509_STORE *ours = stand_in(o);
-    if (ours == NULL) return NULL;
+    X509_STORE *engine_store = stand_in(o);
+    if (engine_store == NULL) return NULL;
     unsigned i = next_known++ % TLS_STORES;
-    X509_STORE_free(known[i].ours);
+    X509_STORE_free(known[i].engine_store);
     known[i].store = store;
-    known[i].ours = ours;
-    return ours;
+    known[i].engine_store = engine_store;
+    return engine_store;
 }
 
 /* Compares addresses, because two copies of one version differ in nothing but the addresses of
  * their functions. */
 static bool same_copy(const other *o) {
-    int (*theirs)(X509_STORE *) = NULL;
-    *(void **)&theirs = dlsym(o->library, "X509_STORE_up_ref");
-    return theirs == X509_STORE_up_ref;
+    int (*other_up_ref)(X509_STORE *) = NULL;
+    *(void **)&other_up_ref = dlsym(o->library, "X509_STORE_up_ref");
+    return other_up_ref == X509_STORE_up_ref;
 }
 
 bool tls_same_openssl(const void *address) {
@@ -217,17 +220,17 @@ bool tls_same_openssl(const void *address) {
 }
 
 struct x509_store_st *tls_store_keep(void *store, const void *maker) {
-    X509_STORE *ours = known_stand_in(store);
-    other *o = ours == NULL ? calloc(1, sizeof(*o)) : NULL;
+    X509_STORE *engine_store = known_stand_in(store);
+    other *o = engine_store == NULL ? calloc(1, sizeof(*o)) : NULL;
     if (o != NULL && (o->library = library_of(maker)) != NULL) {
         if (same_copy(o))
-            ours = store;
+            engine_store = store;
         else if (find_functions(&o->functions, o->library))
-            ours = new_stand_in(store, o);
+            engine_store = new_stand_in(store, o);
     }
-    if (o != NULL && (ours == NULL || ours == store)) free_unused(o);
-    if (ours != NULL) X509_STORE_up_ref(ours);
-    return ours;
+    if (o != NULL && (engine_store == NULL || engine_store == store)) free_unused(o);
+    if (engine_store != NULL) X509_STORE_up_ref(engine_store);
+    return engine_store;
 }
 
 void tls_store_release(struct x509_store_st *store) {

@@ -124,14 +124,15 @@ static void reason_words(const tls *t, int error, X509 *certificate, char *text,
     }
 }
 
-static void complain(tls *t, int error, int depth, X509 *certificate) {
+static void set_certificate_error(tls *t, int error, int depth, X509 *certificate) {
     char subject[80], reason[216];
     subject_words(certificate, false, subject, sizeof(subject));
     if (certificate != NULL)
         reason_words(t, error, certificate, reason, sizeof(reason));
     else
         snprintf(reason, sizeof(reason), "%s", X509_verify_cert_error_string(error));
-    snprintf(t->complaint, sizeof(t->complaint), "%s (depth %d): %s", subject, depth, reason);
+    snprintf(t->certificate_error, sizeof(t->certificate_error), "%s (depth %d): %s", subject,
+             depth, reason);
 }
 
 /* ---- the checks ---- */
@@ -150,7 +151,7 @@ static int mismatch(const tls *t) {
 
 static int refuse(tls *t, X509_STORE_CTX *store, int error, X509 *certificate) {
     X509_STORE_CTX_set_error(store, error);
-    complain(t, error, X509_STORE_CTX_get_error_depth(store), certificate);
+    set_certificate_error(t, error, X509_STORE_CTX_get_error_depth(store), certificate);
     return 0;
 }
 
@@ -181,11 +182,11 @@ bool tls_verify_again(tls *t) {
     X509 *certificate = peer_certificate(t->ssl);
     long result = SSL_get_verify_result(t->ssl);
     if (certificate == NULL)
-        snprintf(t->complaint, sizeof(t->complaint), "the server has shown none");
+        snprintf(t->certificate_error, sizeof(t->certificate_error), "the server has shown none");
     else if (GUARD(CERTIFICATE_CHAIN) && result != X509_V_OK)
-        complain(t, (int)result, 0, certificate);
+        set_certificate_error(t, (int)result, 0, certificate);
     else if (!named(t, certificate))
-        complain(t, mismatch(t), 0, certificate);
+        set_certificate_error(t, mismatch(t), 0, certificate);
     X509_free(certificate);
-    return t->complaint[0] == '\0';
+    return t->certificate_error[0] == '\0';
 }

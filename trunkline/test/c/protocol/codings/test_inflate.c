@@ -11,7 +11,7 @@ static bool same(const buffer *a, const buffer *b) {
             memcmp(a->bytes + a->start, b->bytes + b->start, buffer_length(a)) == 0);
 }
 
-/* Text that packs, but not to nothing. */
+/* Writes text that can be compressed, but not to almost nothing. */
 static void write_text(buffer *out, size_t length) {
     uint32_t seed = 12345;
     while (buffer_length(out) < length) {
@@ -23,7 +23,8 @@ static void write_text(buffer *out, size_t length) {
     out->end = out->start + length;
 }
 
-/* Ends as expected, and with the same output, however it is fed. */
+/* Decoding must end with `code` and the same output for all sizes of input pieces and output
+ * buffers. */
 static void unpacks(const char *title, const char *codings, buffer *packed, const buffer *expected,
                     failure_code code) {
     check_case("%s", title);
@@ -63,7 +64,7 @@ static void test_each_coding(void) {
     }
 }
 
-/* Cut anywhere, it is never taken for whole. */
+/* Input that is cut at any byte must be reported as truncated. */
 static void test_cut(void) {
     buffer text = {0};
     write_text(&text, 300);
@@ -84,7 +85,7 @@ static void test_cut(void) {
     buffer_free(&text);
 }
 
-/* Damaged anywhere, it fails or the damage was harmless, for codings with a check sum. */
+/* With any bit damaged, codings with a checksum must fail or give the same output. */
 static void test_damaged(void) {
     buffer text = {0};
     write_text(&text, 300);
@@ -183,7 +184,8 @@ static void test_zstd_frames(void) {
     buffer_free(&text);
 }
 
-/* What a frame declares binds it, also where it lies in memory as a whole. */
+/* The sizes that a frame header declares are enforced, also when the whole frame is in one
+ * buffer. */
 static void test_zstd_declares(void) {
     static const char start[] = "\x28\xb5\x2f\xfd\x80";
     buffer packed = {0}, text = {0}, nothing = {0};
@@ -213,7 +215,7 @@ static void pack_chain(buffer *packed, const buffer *text, const char *order) {
     }
 }
 
-/* The order is that of the codings list, by the index in packings. */
+/* `order` lists the codings in the order of their application, by the index in packings. */
 static void chain(const char *title, const char *codings, const char *order) {
     buffer text = {0}, packed = {0};
     write_text(&text, 20000);
@@ -239,7 +241,7 @@ static void test_chains(void) {
 #if defined(HAVE_BROTLI) && defined(HAVE_ZSTD)
     chain("four kinds", "zstd, br, deflate, gzip", "4310");
 #endif
-    /* An inner coding that gets nothing at all has not reached its end. */
+    /* An inner coding without any input has not reached its end. */
     buffer packed = {0}, nothing = {0};
     pack_gzip(&packed, "", 0);
     unpacks("nothing within", "gzip, gzip", &packed, &nothing, FAILURE_CODING_TRUNCATED);
@@ -279,7 +281,7 @@ static void test_making(void) {
     inflater_free(NULL);
 }
 
-/* Feeds the inflater that Net::HTTP's facade has, byte by byte. */
+/* Feeds the inflater of the Net::HTTP facade byte by byte. */
 static failure_code unpack_as_net_http(buffer *out, const char *coding, const buffer *packed) {
     inflater *i;
     failure_code failure = inflater_new_zlib(&i, coding, strlen(coding), &unlimited);
@@ -311,7 +313,7 @@ static void test_as_net_http(void) {
             packings[p].pack(&packed, text.bytes, buffer_length(&text));
             if (!buffer_append(&packed, "and more", 8)) abort();
             failure_code was = unpack_as_net_http(&out, codings[c], &packed);
-            bool raw = was == FAILURE_CODING_DATA; /* one of the forms of deflate has no header */
+            bool raw = was == FAILURE_CODING_DATA; /* the raw form of deflate has no header */
             CHECK(raw || (was == FAILURE_NONE && same(&out, &text)), "%s as %s: %s",
                   packings[p].coding, codings[c], failure_name(was));
             buffer_free(&out);
@@ -330,7 +332,7 @@ static void test_as_net_http(void) {
     buffer_free(&none);
 }
 
-/* No byte at all: an answer to HEAD, or an empty body that somebody labelled. */
+/* A body without any byte: a response to HEAD, or an empty body with a Content-Encoding. */
 static void test_empty_body(void) {
     for (size_t p = 0; p < PACKINGS; p++) {
         buffer out = {0};

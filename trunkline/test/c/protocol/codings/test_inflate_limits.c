@@ -58,8 +58,7 @@ static void test_ratio(void) {
     }
 }
 
-/* What comes out between two codings is held against the wire, too: here nothing at all comes out
- * at the end. */
+/* The ratio limit also applies to the output of an inner coding: here the final output is empty. */
 static void test_bomb_within(void) {
     buffer member = {0}, members = {0}, packed = {0};
     pack_gzip(&member, "", 0);
@@ -75,7 +74,7 @@ static void test_bomb_within(void) {
     buffer_free(&packed);
 }
 
-/* A failure stays, and nothing is taken or given any more. */
+/* After a failure, the inflater consumes and produces nothing, and keeps the failure. */
 static void test_failed_for_good(void) {
     const inflater_limits limits = {0, 0};
     inflater *i;

@@ -127,38 +127,40 @@ static const http1_row trailers[] = {
     ROW("cut", CHUNKED "0\r\nA: b\r\n", SAID_CHUNKED "\nTRUNCATED", .ending = DRIVE_CLOSED),
 };
 
-/* What may be read right into its place. */
+/* http1_unframed_bytes returns how many bytes of body data may be read directly into the caller's
+ * buffer. */
 static void test_expect(void) {
     uint8_t head[] = CHUNKED, until_close[] = UNTIL_CLOSE, length_5[] = LENGTH_5;
     http1_response r = {0};
     http1_piece piece;
     http1_begin(&r, &http1_default_limits, false);
-    CHECK(http1_expect(&r) == 0, "nothing is expected in a head");
+    CHECK(http1_unframed_bytes(&r) == 0, "nothing is expected in a head");
     http1_head(&r, head, sizeof(head) - 1);
-    CHECK(http1_expect(&r) == 0, "nothing is expected before a chunk's size");
+    CHECK(http1_unframed_bytes(&r) == 0, "nothing is expected before a chunk's size");
     CHECK(http1_body(&r, (const uint8_t *)"5\r\n", 3, &piece) == HTTP1_MORE, "the size is read");
-    CHECK(http1_expect(&r) == 5, "a chunk's data is expected");
-    http1_took(&r, 3);
-    CHECK(http1_expect(&r) == 2, "its rest is expected");
-    http1_took(&r, 2);
-    CHECK(http1_expect(&r) == 0, "nothing is expected behind a chunk");
+    CHECK(http1_unframed_bytes(&r) == 5, "a chunk's data is expected");
+    http1_consumed(&r, 3);
+    CHECK(http1_unframed_bytes(&r) == 2, "its rest is expected");
+    http1_consumed(&r, 2);
+    CHECK(http1_unframed_bytes(&r) == 0, "nothing is expected behind a chunk");
     CHECK(http1_body(&r, (const uint8_t *)"\r\n0\r\n\r\n", 7, &piece) == HTTP1_DONE, "the end");
-    CHECK(piece.consumed == 7 && http1_expect(&r) == 0, "nothing is expected behind the end");
+    CHECK(piece.consumed == 7 && http1_unframed_bytes(&r) == 0,
+          "nothing is expected behind the end");
     http1_begin(&r, &http1_default_limits, false);
     http1_head(&r, until_close, sizeof(until_close) - 1);
-    CHECK(http1_expect(&r) == UINT64_MAX, "everything is expected until close");
-    http1_took(&r, 100);
-    CHECK(http1_expect(&r) == UINT64_MAX, "still everything");
+    CHECK(http1_unframed_bytes(&r) == UINT64_MAX, "everything is expected until close");
+    http1_consumed(&r, 100);
+    CHECK(http1_unframed_bytes(&r) == UINT64_MAX, "still everything");
     http1_begin(&r, &http1_default_limits, false);
     http1_head(&r, length_5, sizeof(length_5) - 1);
-    CHECK(http1_expect(&r) == 5, "the length is expected");
-    http1_took(&r, 5);
+    CHECK(http1_unframed_bytes(&r) == 5, "the length is expected");
+    http1_consumed(&r, 5);
     CHECK(http1_body(&r, NULL, 0, &piece) == HTTP1_DONE, "it is complete without another byte");
     CHECK(http1_end(&r, false, 0) == HTTP1_DONE, "and stays so whatever the end is like");
     http1_free(&r);
 }
 
-/* After trailers that no server may send like this nothing can follow. */
+/* The connection is not persistent after tolerated trailers that no server may send. */
 static void test_tolerated_trailers(void) {
     static const struct {
         const char *trailers;
@@ -182,7 +184,7 @@ static void test_tolerated_trailers(void) {
     http1_free(&r);
 }
 
-/* A failure is for good, in whatever part it came. */
+/* A failure is permanent, in whatever part of the response it occurred. */
 static void test_failed_for_good(void) {
     uint8_t head[] = LENGTH_5, wrong[] = "X";
     http1_response r = {0};
@@ -193,7 +195,7 @@ static void test_failed_for_good(void) {
               http1_body(&r, (const uint8_t *)"x", 1, &piece) == HTTP1_FAILED &&
               http1_end(&r, true, 1) == HTTP1_FAILED && r.failure == FAILURE_STATUS_LINE,
           "the first failure stays");
-    CHECK(piece.consumed == 0 && http1_expect(&r) == 0, "nothing is taken any more");
+    CHECK(piece.consumed == 0 && http1_unframed_bytes(&r) == 0, "nothing is taken any more");
     http1_begin(&r, &http1_default_limits, false);
     CHECK(http1_head(&r, head, sizeof(head) - 1) == HTTP1_DONE && r.failure == FAILURE_NONE,
           "until the next answer begins");

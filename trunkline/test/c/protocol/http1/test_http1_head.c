@@ -351,8 +351,8 @@ static void test_find_compares_every_byte(void) {
     }
 }
 
-/* Usual lines are taken many bytes at a time when they are there as a whole, and never when they
- * come byte by byte: both ways, every byte means the same at every place. */
+/* A usual line is parsed many bytes at a time when it is complete, and never when it arrives byte
+ * by byte: with both, every byte must have the same meaning at every position. */
 static void test_every_byte_at_every_place(void) {
     static const char start[] = OK "First-One: 1\r\n",
                       line[] = "Abcdefghijklmno-Pqr: stuv wx.yz012345\r\n";

@@ -1,7 +1,7 @@
 #include "http1_rows.h"
 
-/* What Net::HTTP takes and this parser otherwise refuses: it is read as Net::HTTP reads it, and the
- * connection is not used again. What neither takes is refused. */
+/* Syntax that Net::HTTP accepts and this parser refuses by default: in lenient mode it is parsed as
+ * by Net::HTTP, and the connection is not reused. Syntax that neither accepts is refused. */
 
 #define OK "HTTP/1.1 200 OK\r\n"
 #define EMPTY "Content-Length: 0\r\n\r\n"

@@ -1,7 +1,7 @@
 #include "check.h"
 #include "http1_driver.h"
 
-/* Limits hold for the bytes that came, whole or piece by piece, and exactly at their edge. */
+/* Limits apply to the received bytes, whole or in pieces, and exactly at their edge. */
 
 #define OK "HTTP/1.1 200 OK\r\n"
 #define CHUNKED OK "Transfer-Encoding: chunked\r\n\r\n"
@@ -26,7 +26,7 @@ static bool ends_in(buffer *bytes, const http1_limits *limits, size_t first, siz
     return same;
 }
 
-/* Takes the bytes, so that each case is made anew. */
+/* Frees `bytes`, so that each case makes its own. */
 static void expect(const char *title, buffer *bytes, const http1_limits *limits,
                    const char *expected) {
     check_case("%s", title);

@@ -17,7 +17,7 @@ static void test_validity(void) {
     CHECK(!http1_target_valid(TEXT("/a#b")), "a target has no fragment");
 }
 
-/* Each byte at each place of a value long enough for several words of eight. */
+/* Each byte at each position of a value that is long enough for several words of eight bytes. */
 static void test_each_byte(void) {
     int wrong_value = 0, wrong_name = 0, wrong_target = 0;
     for (int byte = 0; byte < 256; byte++) {
@@ -73,15 +73,15 @@ static void refuses(const char *title, const http1_header *headers, const char *
     buffer_free(&out);
 }
 
-static bool says_close(const char *name, const char *value) {
+static bool sends_close(const char *name, const char *value) {
     http1_header header = {name, strlen(name), value, strlen(value)};
     return http1_says_close(&header);
 }
 
 static void test_a_promise_to_close(void) {
-    CHECK(says_close("Connection", "close") && says_close("CONNECTION", "TE , Close"), "said");
-    CHECK(!says_close("Connection", "keep-alive") && !says_close("Connection", ""), "not said");
-    CHECK(!says_close("Connection", "closed") && !says_close("X-Connection", "close"), "else");
+    CHECK(sends_close("Connection", "close") && sends_close("CONNECTION", "TE , Close"), "said");
+    CHECK(!sends_close("Connection", "keep-alive") && !sends_close("Connection", ""), "not said");
+    CHECK(!sends_close("Connection", "closed") && !sends_close("X-Connection", "close"), "else");
 }
 
 static void test_refusals(void) {

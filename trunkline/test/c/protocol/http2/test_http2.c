@@ -1,6 +1,6 @@
 #include "http2_rows.h"
 
-/* What a server may send for a request, and what it may not. */
+/* Frames that a server may send for a request, and frames that it may not send. */
 
 #define OK "HEADERS 1 :status=200"
 #define OK_END "HEADERS 1 end :status=200"
@@ -182,7 +182,7 @@ static const http2_row strangers[] = {
     ROW("nonsense in SETTINGS", "SETTINGS 2=7", BREAKS, .bare = true),
 };
 
-/* Versions of nghttp2 differ in whether that is the end of the stream or of all. */
+/* Versions of nghttp2 differ in whether this error ends the stream or the connection. */
 static void test_stream_window(void) {
     http2_play p;
     const http2_plan plan = {0};

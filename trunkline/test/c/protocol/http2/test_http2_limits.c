@@ -1,7 +1,7 @@
 #include "http2_rows.h"
 #include "protocol/budget.h"
 
-/* Limits hold at their edge, and what comes without end is ended. */
+/* Limits apply exactly at their edge, and endless frames end the connection. */
 
 #define OK "HEADERS 1 :status=200"
 #define FAILS(code) "1: " code "\nsent RST_STREAM 1 2\n"
@@ -40,7 +40,7 @@ static const http2_row counts[] = {
         "1: 200\n" FAILS("TOO_MANY_FIELDS"), .plan.limits = &few),
 };
 
-/* Small enough to be met by a few frames. */
+/* Limits that a few frames can exceed. */
 static const http2_limits calm = {.stream_window = 65535,
                                   .narrow_window = 65535,
                                   .connection_window = 1 << 20,
@@ -54,7 +54,7 @@ static const http2_limits calm = {.stream_window = 65535,
 #define FLOODED "sent GOAWAY 0 11\nHTTP2_FLOOD: frames that carry nothing\n"
 #define FLOOD(words, frames, out) ROW(words, frames, out FLOODED, .plan.session_limits = &calm)
 
-/* The SETTINGS and their acknowledgement before each count too. */
+/* The SETTINGS frame and the acknowledgement before each script count as well. */
 static const http2_row floods[] = {
     FLOOD("empty data", OK "\nrepeat 100 DATA 1", "1: 200\n" FAILED),
     FLOOD("padding alone", OK "\nrepeat 100 DATA 1 pad=200", "1: 200\n" FAILED),
@@ -103,7 +103,7 @@ static const http2_row continuations[] = {
         "HTTP2_FLOOD: CONTINUATION without end\n"),
 };
 
-/* ---- floods that have to be answered ---- */
+/* ---- floods that require responses ---- */
 
 static void expect_flood(const char *title, const char *script, bool read_answers) {
     check_case("%s", title);
@@ -130,7 +130,7 @@ static void test_answers(void) {
     expect_flood("pings", "repeat 100 PING", true);
     expect_flood("settings", "repeat 100 SETTINGS 3=100", true);
     expect_flood("pings, answers unread", "repeat 100 PING", false);
-    /* The data carries something, so that only the answers pile up. */
+    /* Each DATA frame carries data, so that only the unsent PING responses accumulate. */
     char script[4096] = OK;
     for (int i = 0; i < 100; i++) strcat(script, "\nPING\nDATA 1 x");
     expect_flood("pings between data, answers unread", script, false);
@@ -143,13 +143,13 @@ static void test_calm(void) {
     play_script(&p, "SETTINGS\nSETTINGS ack", SIZE_MAX);
     for (int i = 0; i < 100; i++) {
         play_script(&p, "repeat 10 PING", SIZE_MAX);
-        http2_calm(p.session);
+        http2_reset_idle_frames(p.session);
     }
     CHECK(p.failure == FAILURE_NONE, "pings over hours: %s", failure_name(p.failure));
     play_end(&p);
 }
 
-/* ---- how many streams ---- */
+/* ---- number of streams ---- */
 
 static bool opens(http2 *h, uint32_t *count) {
     bool opened = http2_request(h, "http", PLAY_HEAD, strlen(PLAY_HEAD), false, false,
@@ -168,12 +168,12 @@ static void test_room(void) {
     play_script(&p, "SETTINGS 3=200", SIZE_MAX);
     CHECK(http2_room(p.session) == 100, "room for %u more", http2_room(p.session));
     play_script(&p, "SETTINGS 3=50", SIZE_MAX);
-    CHECK(http2_room(p.session) == 0 && http2_most_streams(p.session) == 50, "fewer are allowed");
+    CHECK(http2_room(p.session) == 0 && http2_max_streams(p.session) == 50, "fewer are allowed");
     CHECK(http2_open_streams(p.session) == 100, "%u are open", http2_open_streams(p.session));
     play_end(&p);
     play_begin(&p, &plan);
     play_script(&p, "SETTINGS", SIZE_MAX);
-    CHECK(http2_most_streams(p.session) == 1000, "our own limit holds where the server has none");
+    CHECK(http2_max_streams(p.session) == 1000, "our own limit holds where the server has none");
     play_script(&p, "SETTINGS 3=0", SIZE_MAX);
     CHECK(http2_room(p.session) == 0, "none is allowed");
     CHECK(!http2_closing(p.session), "but it is not closing");
@@ -182,7 +182,7 @@ static void test_room(void) {
 
 /* ---- windows ---- */
 
-/* The sum of what WINDOW_UPDATE gave on this stream. */
+/* The sum of the window increments that were sent for this stream. */
 static uint64_t window_given(const buffer *sent, uint32_t stream) {
     uint64_t sum = 0;
     for (size_t at = PREFACE_LENGTH; at + 9 <= sent->end;) {
@@ -204,7 +204,7 @@ static void input(http2_play *p, const char *script) {
 
 static void took(http2_play *p, http2_stream *s, size_t count) {
     buffer_consume(&s->data, count);
-    http2_took(p->session, s, count);
+    http2_consumed(p->session, s, count);
     play_output(p);
 }
 
@@ -229,7 +229,7 @@ static void test_back_pressure(void) {
 #define FULL (1024 * 1024)
 #define NARROW (64 * 1024)
 
-/* Two streams have full windows; then half of the budget is gone. */
+/* Two streams have full windows; the window of a third then takes the budget beyond its half. */
 static void with_half_of_the_budget_gone(http2_play *p) {
     const http2_plan plan = {.streams = 2};
     budget_set(4 * FULL + 1);
@@ -294,8 +294,8 @@ static void test_no_stream_without_a_budget(void) {
     CHECK(budget_used() == 0, "all is given back");
 }
 
-/* 20 streams are let go, each with a window of data of which some lies in it and some comes too
- * late: more than the connection's window holds. */
+/* 20 streams are released, each after a full window of data, of which one part arrived before the
+ * release and the other after it: together more than the connection's window. */
 static void test_connection_window(bool late) {
     http2_play p;
     http2_plan plan = {0};
@@ -307,12 +307,12 @@ static void test_connection_window(bool late) {
         char script[128];
         opens(p.session, &count);
         play_output(&p);
-        http2_stream *s = http2_next_touched(p.session);
+        http2_stream *s = http2_next_changed(p.session);
         CHECK(s == NULL, "nothing came for it yet");
         snprintf(script, sizeof(script), "HEADERS %u :status=200\nrepeat 30 DATA %u x*16384", id,
                  id);
         input(&p, script);
-        s = http2_next_touched(p.session);
+        s = http2_next_changed(p.session);
         CHECK(s != NULL && s->id == (int32_t)id, "it came for %u", id);
         http2_release(p.session, s);
         if (late) play_output(&p);

@@ -5,12 +5,12 @@
 
 #include "protocol/http2/http2_internal.h"
 
-/* Heads and bodies on their way out, as the server would read them, and how much of them was sent.
- */
+/* Request heads and bodies as a server would read them, and how much of them was sent. */
 
 /* ---- heads ---- */
 
-/* All fields of the header sections in `sent`, "!" before those that are never indexed. */
+/* Writes all fields of the header sections in `sent`, with "!" before fields that must never be
+ * indexed. */
 static void say_headers(buffer *out, const buffer *sent) {
     nghttp2_hd_inflater *inflater;
     if (nghttp2_hd_inflate_new(&inflater) != 0) abort();
@@ -129,20 +129,20 @@ static void test_large_head(void) {
 
 #define CONNECT_HEAD "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n\r\n"
 
-static http2_said said_after(const char *settings) {
+static http2_connect_support said_after(const char *settings) {
     http2_play p;
     if (!play_begin(&p, &(http2_plan){0})) abort();
     play_script(&p, settings, 1);
-    http2_said said = http2_extended_connect(p.session);
+    http2_connect_support said = http2_extended_connect(p.session);
     play_end(&p);
     return said;
 }
 
 static void test_what_the_server_said(void) {
-    CHECK(said_after("") == HTTP2_NOT_SAID, "nothing came yet");
-    CHECK(said_after("SETTINGS") == HTTP2_DECLINED, "SETTINGS without it");
-    CHECK(said_after("SETTINGS 8=1") == HTTP2_ACCEPTED, "SETTINGS with it");
-    CHECK(said_after("SETTINGS 8=0") == HTTP2_DECLINED, "SETTINGS that decline it");
+    CHECK(said_after("") == HTTP2_CONNECT_UNKNOWN, "nothing came yet");
+    CHECK(said_after("SETTINGS") == HTTP2_CONNECT_UNSUPPORTED, "SETTINGS without it");
+    CHECK(said_after("SETTINGS 8=1") == HTTP2_CONNECT_SUPPORTED, "SETTINGS with it");
+    CHECK(said_after("SETTINGS 8=0") == HTTP2_CONNECT_UNSUPPORTED, "SETTINGS that decline it");
 }
 
 static void test_the_request_ends_with_its_head(void) {
@@ -162,7 +162,7 @@ static void test_the_request_ends_with_its_head(void) {
     http2_free(h);
 }
 
-/* ---- how much was sent ---- */
+/* ---- offsets of what was sent ---- */
 
 static void test_offsets(void) {
     http2 *h = http2_new(&http2_default_limits);
@@ -234,9 +234,9 @@ static void test_feeding(void) {
     CHECK(s->wants_body, "a body is wanted");
     expect_sent(&p, "the head", "sent HEADERS 1\n");
     CHECK(http2_feed(p.session, s, "one", 3, false) && !s->wants_body, "fed");
-    CHECK(http2_next_touched(p.session) == NULL, "nothing changed yet");
+    CHECK(http2_next_changed(p.session) == NULL, "nothing changed yet");
     expect_sent(&p, "a piece", "sent HEADERS 1\nsent DATA 1 one\n");
-    CHECK(s->wants_body && http2_next_touched(p.session) == s, "more is wanted");
+    CHECK(s->wants_body && http2_next_changed(p.session) == s, "more is wanted");
     CHECK(http2_fed_and_framed(s) == 3, "%d bytes were framed", (int)http2_fed_and_framed(s));
     http2_feed(p.session, s, "", 0, false);
     CHECK(s->wants_body, "nothing was fed");
@@ -279,7 +279,7 @@ static void test_closed_window(void) {
     play_end(&p);
 }
 
-/* The answer comes while the request's body is still being sent. */
+/* The response arrives while the request's body is still being sent. */
 static void test_early_answer(void) {
     http2_play p;
     const http2_plan plan = {.body = true};
@@ -333,7 +333,7 @@ static void test_release(void) {
     play_end(&p);
 }
 
-/* The connection ends in the middle of everything. */
+/* The connection ends with streams in different states. */
 static void test_end(failure_code code, failure_code answered, failure_code sent, bool goaway) {
     http2_play p;
     const http2_plan plan = {.streams = 3};
@@ -350,11 +350,11 @@ static void test_end(failure_code code, failure_code answered, failure_code sent
     CHECK(http2_closing(p.session) && http2_room(p.session) == 0, "that was all");
     CHECK(!http2_wants_output(p.session) && !http2_ping(p.session), "nothing is to be said");
     for (int i = 0; i < 3; i++) http2_release(p.session, p.streams[i]);
-    CHECK(http2_next_touched(p.session) == unsent, "the others are gone");
+    CHECK(http2_next_changed(p.session) == unsent, "the others are gone");
     play_end(&p);
 }
 
-/* The connection ends within the head, or within a trailer section, of one of two answers. */
+/* The connection ends within the head, or within the trailer section, of one of two responses. */
 static void test_end_in_a_section(const char *script, failure_code expected) {
     http2_play p;
     const http2_plan plan = {.streams = 2};
@@ -371,11 +371,11 @@ static void test_connection(void) {
     const http2_plan plan = {0};
     play_begin(&p, &plan);
     play_script(&p, "SETTINGS", SIZE_MAX);
-    CHECK(http2_ping(p.session) && http2_pings_answered(p.session) == 0, "a ping");
+    CHECK(http2_ping(p.session) && http2_pings_acked(p.session) == 0, "a ping");
     play_script(&p, "PING ack\nPING ack", SIZE_MAX);
-    CHECK(http2_pings_answered(p.session) == 1, "is answered once");
-    http2_goodbye(p.session);
-    http2_goodbye(p.session);
+    CHECK(http2_pings_acked(p.session) == 1, "is answered once");
+    http2_submit_goaway(p.session);
+    http2_submit_goaway(p.session);
     CHECK(http2_closing(p.session) && ask(p.session, PLAY_HEAD, false) == NULL, "no more");
     play_script(&p, "HEADERS 1 end :status=200", SIZE_MAX);
     buffer out = {0};
@@ -388,7 +388,7 @@ static void test_connection(void) {
     play_end(&p);
 }
 
-/* Streams are used again, and owe nothing to those before. */
+/* Streams are reused, without any state of their previous use. */
 static void test_many(void) {
     http2_play p;
     http2_plan plan = {0};
@@ -413,7 +413,7 @@ static void test_many(void) {
         CHECK(buffer_length(&s->data) == !failing && s->heads->next == NULL, "%u: its answer", id);
         http2_release(p.session, s);
     }
-    CHECK(http2_next_touched(p.session) == NULL, "none is left");
+    CHECK(http2_next_changed(p.session) == NULL, "none is left");
     play_end(&p);
 }
 

@@ -1,16 +1,16 @@
 #include "check.h"
 #include "json_driver.h"
 
-/* What is told of a stream, whole, byte by byte and divided at every byte. */
+/* The values that are reported for a text, given whole, byte by byte and divided at every byte. */
 
 enum { NAN_TOO = 1, COMMA_TOO = 2, CONTROL_TOO = 4, ESCAPE_TOO = 8, DEEP = 16, LONG = 32 };
 
 static const struct {
     json_form form;
-    const char *path; /* of a document */
+    const char *path; /* of a JSON_DOCUMENT */
     int flags;
     const char *text;
-    const char *told;
+    const char *output;
 } rows[] = {
     /* a document, and paths in it */
     {JSON_DOCUMENT, "", 0, " {\"a\" : 1}\n", "{\"a\" : 1} @2:1\nend"},
@@ -48,7 +48,7 @@ static const struct {
      "1 @7:1 m 0\n2 @10:2 m 1\nexpected a value @12:2 m 2\n"},
     {JSON_DOCUMENT, "a.*", 0, "{\"b\":[1,\n2,x]}", "expected a value @12:2\n"},
     {JSON_DOCUMENT, "a.*", 0, "{\"a\":[1,2", "1 @7:1 m 0\nit is cut short @9:1 m 1\n"},
-    /* numbers and literals in a row, and what ends one */
+    /* consecutive numbers and literals, and the bytes that end one */
     {JSON_DOCUMENT, "*", 0, "[1,23,-4.5,true,null,false,0,6e7]",
      "1 @2:1 0\n23 @4:1 1\n-4.5 @7:1 2\ntrue @12:1 3\nnull @17:1 4\nfalse @22:1 5\n"
      "0 @28:1 6\n6e7 @30:1 7\nend"},
@@ -61,7 +61,7 @@ static const struct {
     {JSON_DOCUMENT, "*.*", 0, "[[1,2,3,4,5],6,7,8,9]",
      "1 @3:1 0 0\n2 @5:1 0 1\n3 @7:1 0 2\n4 @9:1 0 3\n5 @11:1 0 4\nend"},
     {JSON_DOCUMENT, "2", 0, "[1,22,33,44,55]", "33 @7:1 2\nend"},
-    /* syntax, of what is skipped as of what is wanted */
+    /* syntax errors, in skipped values as in wanted ones */
     {JSON_DOCUMENT, "x", 0, "[1,]", "expected a value @4:1 1\n"},
     {JSON_DOCUMENT, "x", COMMA_TOO, "[1,{\"a\":1,},]", "end"},
     {JSON_DOCUMENT, "x", COMMA_TOO, "[,]", "expected a value @2:1 0\n"},
@@ -165,7 +165,7 @@ static const struct {
     {JSON_SEQUENCE, "", 0, "{}", "expected a record, which begins with byte 1E @1:1\n"},
     {JSON_SEQUENCE, "", 0, "\x1e{}\n{}",
      "{} @2:1 0\nexpected a record, which begins with byte 1E @5:2 0\n"},
-    /* by the first byte */
+    /* the format detected by the first byte */
     {JSON_DETECTED, "", 0, "", "end"},
     {JSON_DETECTED, "", 0, " \n[1,2]", "1 @4:2 0\n2 @6:2 1\nend"},
     {JSON_DETECTED, "", 0, "\xef\xbb\xbf[1]", "1 @5:1 0\nend"},
@@ -191,14 +191,14 @@ static json_options options_of(size_t row) {
 }
 
 static void check_told(size_t row, json_division division) {
-    buffer told = {0};
+    buffer output = {0};
     json_options options = options_of(row);
-    json_drive(&told, &options, rows[row].text, strlen(rows[row].text), division);
-    bool same = buffer_length(&told) == strlen(rows[row].told) &&
-                memcmp(told.bytes, rows[row].told, buffer_length(&told)) == 0;
+    json_drive(&output, &options, rows[row].text, strlen(rows[row].text), division);
+    bool same = buffer_length(&output) == strlen(rows[row].output) &&
+                memcmp(output.bytes, rows[row].output, buffer_length(&output)) == 0;
     CHECK(same, "divided after %zu, by %zu:\n%.*s\ninstead of\n%s", division.first, division.then,
-          (int)buffer_length(&told), (const char *)told.bytes, rows[row].told);
-    buffer_free(&told);
+          (int)buffer_length(&output), (const char *)output.bytes, rows[row].output);
+    buffer_free(&output);
 }
 
 static void test_rows(void) {
@@ -211,7 +211,7 @@ static void test_rows(void) {
     }
 }
 
-/* Only the value that it is in is kept. */
+/* Only the current value is kept in memory. */
 static void test_memory(void) {
     json_scanner s;
     json_value value;

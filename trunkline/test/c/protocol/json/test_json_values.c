@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What numbers and strings of JSON are. */
+/* The syntax and the values of JSON numbers and strings. */
 
 static const struct {
-    const char *text; /* a number, and what is behind it */
-    size_t length;    /* of the number; 0: there is none */
+    const char *text; /* a number and the text behind it */
+    size_t length;    /* of the number; 0: the text is no number */
     bool is_float;
 } numbers[] = {
     {"0", 1, false},
@@ -51,7 +51,8 @@ static void test_numbers(void) {
     }
 }
 
-/* Of which each is between two doubles, next to one, or needs all of its digits. */
+/* Numbers each of which is halfway between two doubles, next to such a point, or needs all of its
+ * digits. */
 static const char *const doubles[] = {
     "0.0",
     "-0.0",
@@ -125,9 +126,9 @@ static void test_what_is_not_computed(void) {
 }
 
 static const struct {
-    const char *text;    /* behind the first quote */
-    const char *decoded; /* NULL: it is no whole string */
-    bool half;           /* half of a surrogate pair is in it */
+    const char *text;    /* after the opening quote */
+    const char *decoded; /* NULL: the string is incomplete */
+    bool half;           /* whether it contains half of a surrogate pair */
 } strings[] = {
     {"\"", "", false},
     {"plain\", \"b\"", "plain", false},

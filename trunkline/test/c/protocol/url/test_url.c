@@ -6,7 +6,7 @@
 
 static const struct {
     const char *text;
-    size_t origin; /* 0: it is not absolute */
+    size_t origin; /* length of the origin; 0: the URL is not absolute */
     bool sendable;
 } absolutes[] = {
     {"http://a.test", 13, true},
@@ -54,7 +54,7 @@ static void test_reference(void) {
     }
 }
 
-/* Bytes are looked at four at a time: each place among them is tried. */
+/* The code checks four bytes at a time, so each position within them is tested. */
 static void test_sendable_places(void) {
     for (size_t at = 0; at < 12; at++) {
         char text[] = "aaaaaaaaaaaa";

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-/* From a route to a connection: the phases, their timeouts, and the race of several addresses. */
+/* Dialling a route: its phases, their timeouts, and the race of several addresses. */
 
 static identity authority, good;
 static tls_context *context;
@@ -27,7 +27,7 @@ static call_options make_options(void) {
     return s;
 }
 
-/* Drives as a caller does: waits for what dial_wait says, and not a step more. */
+/* Drives the dial like a caller: waits for the events of dial_wait, and steps only then. */
 static io_result drive(dial *d, waker *w, outcome *o) {
     for (;;) {
         nanoseconds deadline, now = clock_now();
@@ -69,19 +69,19 @@ static route to(const char *host, uint16_t port) {
         .host = host, .port = port, .label = "the test's server", .key = "dial", .key_length = 4};
 }
 
-/* ---- names of the test's own ---- */
+/* ---- the test's own resolver ---- */
 
 static int slow_milliseconds;
-static int asked;
-static int at_work; /* look-ups that run, perhaps for a caller who has left */
-static const char *answers[4];
+static int lookups;
+static int at_work; /* look-ups that are running, perhaps for a caller that has cancelled */
+static const char *addresses[4];
 
-static int answer(struct addrinfo **link) {
-    asked++;
+static int make_addrinfos(struct addrinfo **link) {
+    lookups++;
     sleep_milliseconds(slow_milliseconds);
-    for (int i = 0; i < 4 && answers[i] != NULL; i++) {
+    for (int i = 0; i < 4 && addresses[i] != NULL; i++) {
         struct addrinfo numeric = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
-        if (getaddrinfo(answers[i], NULL, &numeric, link) != 0) return EAI_FAIL;
+        if (getaddrinfo(addresses[i], NULL, &numeric, link) != 0) return EAI_FAIL;
         link = &(*link)->ai_next;
     }
     return 0;
@@ -90,7 +90,7 @@ static int answer(struct addrinfo **link) {
 static int look_up(const char *host, const char *service, const void *hints, void **result) {
     (void)host, (void)service, (void)hints;
     __atomic_add_fetch(&at_work, 1, __ATOMIC_ACQ_REL);
-    int code = answer((struct addrinfo **)result);
+    int code = make_addrinfos((struct addrinfo **)result);
     __atomic_sub_fetch(&at_work, 1, __ATOMIC_ACQ_REL);
     return code;
 }
@@ -109,10 +109,10 @@ static void names_are(int slow, const char *first, const char *second, const cha
     resolve_clear();
     resolve_set_lookup(look_up, release);
     slow_milliseconds = slow;
-    asked = 0;
-    answers[0] = first;
-    answers[1] = second;
-    answers[2] = third;
+    lookups = 0;
+    addresses[0] = first;
+    addresses[1] = second;
+    addresses[2] = third;
 }
 
 /* ---- connecting ---- */
@@ -188,10 +188,10 @@ static void test_when_all_addresses_fail_each_is_named_and_the_name_forgotten(vo
               strstr(o.why.detail, "; 127.0.0.3:") != NULL,
           "both are named: %s", o.why.detail);
     dial_to(&r, &s);
-    CHECK(asked == 2, "the name is asked for anew, %d", asked);
+    CHECK(lookups == 2, "the name is asked for anew, %d", lookups);
 }
 
-/* A listener whose backlog is full drops what comes: nobody answers. */
+/* A listener whose backlog is full: the kernel drops the SYN packets of further connections. */
 typedef struct {
     int listener, fillers[8];
     uint16_t port;
@@ -229,7 +229,7 @@ static void test_connecting_ends_in_time(void) {
     fill_in(&h);
 }
 
-/* The first address says nothing: the second starts after 250 ms and wins. */
+/* The first address does not respond: the second starts after 250 ms and wins. */
 static void test_a_silent_address_is_overtaken(void) {
     call_options s = make_options();
     black_hole h = dig();
@@ -239,7 +239,7 @@ static void test_a_silent_address_is_overtaken(void) {
     setsockopt(other, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only));
     if (bind(other, (struct sockaddr *)&address, sizeof(address)) != 0 || listen(other, 4) != 0)
         give_up("listen on ::1");
-    /* By turns: the third address comes second, for it is of the other family. */
+    /* Address families alternate: the third address is tried second, since it is IPv6. */
     names_are(0, "127.0.0.1", "127.0.0.1", "::1");
     route r = to("silent.test", h.port);
     outcome o = dial_to(&r, &s);
@@ -385,7 +385,7 @@ static void raw_stall_halfway(tls_peer *p, int descriptor) {
 static void check_handshake_timeout(void (*raw)(tls_peer *, int)) {
     call_options s = make_options();
     s.timeouts[PHASE_TLS] = 150 * MILLISECOND;
-    s.timeouts[PHASE_CONNECT] = 50 * MILLISECOND; /* must not count here */
+    s.timeouts[PHASE_CONNECT] = 50 * MILLISECOND; /* must not apply to the TLS phase */
     tls_peer p = {.shows = &good, .raw = raw};
     peer_start(&p);
     route r = securely_to(p.port, "localhost");

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which addresses and routes a rule lets through, and by which name the others are refused. */
+/* The addresses and routes that a rule permits, and the names with which it refuses others. */
 
 static egress public_only;
 
@@ -31,8 +31,8 @@ static bool permitted(const egress *rule, const char *literal, failure *f) {
     return egress_permits(rule, &e, 1, f);
 }
 
-/* The first address of each special network, and its last, with what is said of it; and the
- * neighbours on both sides that are public (NULL: they are not). */
+/* The first and the last address of each special network, with its description in the message; and
+ * the adjacent addresses on both sides (NULL: not public). */
 static const struct {
     const char *first, *last, *said, *before, *after;
 } networks[] = {
@@ -94,7 +94,7 @@ static void check_permitted(const egress *rule, const char *literal) {
     if (literal != NULL) CHECK(permitted(rule, literal, &f), "%s is public: %s", literal, f.detail);
 }
 
-/* Both in IPv6's own way to write an IPv4 address, and through NAT64. */
+/* Tests IPv6 forms of an IPv4 address: IPv4-mapped, NAT64 and ISATAP. */
 static void check_embedded(const char *ipv4, const char *said) {
     char text[64];
     if (ipv4 == NULL || strchr(ipv4, ':') != NULL) return;

@@ -2,9 +2,9 @@
 #include "transport/dial/tunnel.h"
 #include "sockets.h"
 
-/* What is said to proxies, byte by byte, over a pair of sockets: the other end is played here. */
+/* The bytes that are sent to proxies, over a socket pair: the test acts as the proxy. */
 
-static call_options how;
+static call_options options;
 static int theirs;
 
 static proxy make_proxy(proxy_kind kind) {
@@ -27,14 +27,14 @@ static void say(const void *bytes, size_t length) {
     if (write(theirs, bytes, length) != (ssize_t)length) give_up("write");
 }
 
-static bool heard(const void *bytes, size_t length) {
+static bool received(const void *bytes, size_t length) {
     uint8_t got[600];
     ssize_t count = recv(theirs, got, sizeof(got), MSG_DONTWAIT);
     return count == (ssize_t)length && memcmp(got, bytes, length) == 0;
 }
 
 #define SAY(text) say(text, sizeof(text) - 1)
-#define HEARD(text) heard(text, sizeof(text) - 1)
+#define RECEIVED(text) received(text, sizeof(text) - 1)
 
 typedef struct {
     int ours;
@@ -44,7 +44,7 @@ typedef struct {
 
 static talk begin(const route *r, const endpoint *target) {
     talk k = {.ours = open_pair()};
-    k.t = tunnel_new(r, &how, (socket_io){k.ours, NULL, false, NULL}, target, &k.why);
+    k.t = tunnel_new(r, &options, (socket_io){k.ours, NULL, false, NULL}, target, &k.why);
     return k;
 }
 
@@ -60,8 +60,8 @@ static void test_connect(void) {
     p.authorization = "Basic cm9iaW4=";
     talk k = begin(&r, NULL);
     CHECK(tunnel_step(k.t, &k.why) == IO_READ, "it waits for the answer");
-    CHECK(HEARD("CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n"
-                "Proxy-Authorization: Basic cm9iaW4=\r\n\r\n"),
+    CHECK(RECEIVED("CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n"
+                   "Proxy-Authorization: Basic cm9iaW4=\r\n\r\n"),
           "the request");
     SAY("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 Fine\r\nContent-Le");
     CHECK(tunnel_step(k.t, &k.why) == IO_READ, "half a head is none");
@@ -77,7 +77,7 @@ static void test_connect_to_ipv6(void) {
     r.host = "::1";
     talk k = begin(&r, NULL);
     tunnel_step(k.t, &k.why);
-    CHECK(HEARD("CONNECT [::1]:443 HTTP/1.1\r\nHost: [::1]:443\r\n\r\n"), "brackets");
+    CHECK(RECEIVED("CONNECT [::1]:443 HTTP/1.1\r\nHost: [::1]:443\r\n\r\n"), "brackets");
     end(&k);
 }
 
@@ -99,11 +99,11 @@ static void test_refusal(void) {
     CHECK(tunnel_step(k.t, &k.why) == IO_FAILED, "refused");
     CHECK(k.why.code == FAILURE_PROXY_REFUSED, "by its own code");
     CHECK(strcmp(k.why.detail, "proxy p:1: 407 Who") == 0, "in words");
-    refusal *told = tunnel_refusal(k.t);
-    CHECK(told != NULL && told->answer.status == 407, "the status");
-    CHECK(told != NULL && buffer_length(&told->body) == 6, "the body");
+    refusal *refused = tunnel_refusal(k.t);
+    CHECK(refused != NULL && refused->response.status == 407, "the status");
+    CHECK(refused != NULL && buffer_length(&refused->body) == 6, "the body");
     CHECK(tunnel_refusal(k.t) == NULL, "it is ours now");
-    refusal_free(told);
+    refusal_free(refused);
     end(&k);
 }
 
@@ -113,18 +113,18 @@ static void test_refusal_that_stalls(void) {
     talk k = begin(&r, NULL);
     SAY("HTTP/1.1 403 No\r\nContent-Length: 6\r\n\r\nsec");
     CHECK(tunnel_step(k.t, &k.why) == IO_READ, "half of it");
-    tunnel_too_late(k.t, "within 1 s", &k.why);
+    tunnel_timed_out(k.t, "within 1 s", &k.why);
     CHECK(k.why.code == FAILURE_PROXY_REFUSED, "half a refusal is one");
     end(&k);
 
     k = begin(&r, NULL);
     CHECK(tunnel_step(k.t, &k.why) == IO_READ, "nothing");
-    tunnel_too_late(k.t, "within 1 s", &k.why);
+    tunnel_timed_out(k.t, "within 1 s", &k.why);
     CHECK(k.why.code == FAILURE_CONNECT_TIMEOUT, "silence is a timeout");
     end(&k);
 }
 
-/* Each byte of what the proxy says comes alone. */
+/* Sends the proxy's response byte by byte. */
 static io_result drip(talk *k, const uint8_t *bytes, size_t length) {
     io_result result = IO_READ;
     for (size_t i = 0; i < length && result == IO_READ; i++) {
@@ -141,10 +141,10 @@ static void test_socks_with_a_name(void) {
     route r = make_route(&p);
     talk k = begin(&r, NULL);
     tunnel_step(k.t, &k.why);
-    CHECK(HEARD("\x05\x01\x00"), "no credentials, none offered");
+    CHECK(RECEIVED("\x05\x01\x00"), "no credentials, none offered");
     CHECK(DRIP(&k, "\x05\x00") == IO_READ, "on to the request");
-    CHECK(HEARD("\x05\x01\x00\x03\x08"
-                "api.test\x01\xbb"),
+    CHECK(RECEIVED("\x05\x01\x00\x03\x08"
+                   "api.test\x01\xbb"),
           "the name goes as it is");
     CHECK(DRIP(&k, "\x05\x00\x00\x03\x03"
                    "abc\x00\x50") == IO_DONE,
@@ -165,11 +165,11 @@ static void test_socks_with_an_address_and_a_password(void) {
     p.password = "pw";
     talk k = begin(&r, &target);
     tunnel_step(k.t, &k.why);
-    CHECK(HEARD("\x05\x02\x00\x02"), "both ways are offered");
+    CHECK(RECEIVED("\x05\x02\x00\x02"), "both ways are offered");
     DRIP(&k, "\x05\x02");
-    CHECK(HEARD("\x01\x05robin\x02pw"), "the password");
+    CHECK(RECEIVED("\x01\x05robin\x02pw"), "the password");
     DRIP(&k, "\x01\x00");
-    CHECK(HEARD("\x05\x01\x00\x01\x7f\x00\x00\x01\x01\xbb"), "the address");
+    CHECK(RECEIVED("\x05\x01\x00\x01\x7f\x00\x00\x01\x01\xbb"), "the address");
     CHECK(DRIP(&k, "\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00") == IO_DONE, "open");
     end(&k);
 }
@@ -212,7 +212,7 @@ static void test_socks_refusals(void) {
 }
 
 int main(void) {
-    how = (call_options){.total = NEVER, .limits = http1_default_limits};
+    options = (call_options){.total = NEVER, .limits = http1_default_limits};
     RUN(test_connect());
     RUN(test_connect_to_ipv6());
     RUN(test_bytes_after_connect());

@@ -1,10 +1,10 @@
 #include "transport/events/arrival.h"
 #include "sockets.h"
 
-/* When bytes came is told of bytes that nobody has read for long. */
+/* The arrival time of bytes is reported also when they are read much later. */
 
 #define UNREAD (200 * MILLISECOND)
-#define NEARLY (50 * MILLISECOND) /* on a machine whose processors are busy */
+#define NEARLY (50 * MILLISECOND) /* tolerance for a busy machine */
 
 #if defined(__linux__) && !defined(TRUNKLINE_POLL)
 #define TOLD true
@@ -24,7 +24,7 @@ static void connect_two(int ends[2]) {
     close(listener);
 }
 
-/* Writes, and reads later. Returns when it had written. */
+/* Writes a byte, and reads it after UNREAD. Returns the time right after the write. */
 static nanoseconds send_and_receive(const int ends[2], arrival *a) {
     char byte;
     if (write(ends[1], "x", 1) != 1) give_up("write");
@@ -39,7 +39,7 @@ static void test_it_tells_when_bytes_came(void) {
     arrival a = {.wanted = true, .at = -1};
     connect_two(ends);
     nanoseconds sent = 0;
-    /* the kernel begins to note it some time after it was asked */
+    /* the kernel begins to record arrival times some time after it was requested */
     for (int tries = 0; TOLD && tries < 10 && a.at < 0; tries++) sent = send_and_receive(ends, &a);
     if (TOLD) CHECK(a.at > sent - NEARLY && a.at < sent + NEARLY, "not when they were read");
     a.wanted = false;

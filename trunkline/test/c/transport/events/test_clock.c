@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Spans that callers give, from the shortest to those that no clock can count. */
+/* Time spans that callers give, from the shortest to spans that exceed any clock. */
 static void test_spans(void) {
     static const struct {
         double seconds;

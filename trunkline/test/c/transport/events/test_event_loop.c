@@ -5,13 +5,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 
-/* What a loop tells of descriptors, and what epoll's knows of those that nobody watches. */
+/* Events that a loop reports, and events of descriptors that are in epoll but have no watcher. */
 
 #define ID 7
 
 static event_loop *told_by;
 static int ours, theirs;
-static int watcher; /* whom to tell, by its address */
+static int watcher; /* its address identifies the watcher */
 
 static bool watch(void) {
     return event_loop_watch(told_by, ours, ID, POLLIN, &watcher);
@@ -32,11 +32,11 @@ static void tear_down(void) {
     close(theirs);
 }
 
-/* Is the watcher told of something that is there? */
-static bool told(void) {
-    void *whom[4];
-    int count = event_loop_wait(told_by, 0, whom, 4);
-    return count == 1 && whom[0] == &watcher;
+/* Returns whether the watcher, and nothing else, gets an event without waiting. */
+static bool reported(void) {
+    void *user_data[4];
+    int count = event_loop_wait(told_by, 0, user_data, 4);
+    return count == 1 && user_data[0] == &watcher;
 }
 
 static void send_byte(void) {
@@ -50,7 +50,7 @@ static void read_all(void) {
 }
 
 static void leave_alone(void) {
-    told();
+    reported();
     event_loop_ignore(told_by, ours, &watcher);
 }
 
@@ -60,11 +60,11 @@ static bool quiet(void) {
 
 static void test_an_edge_is_told_of_once_and_the_next_again(void) {
     set_up();
-    told(); /* that it can be written to */
+    reported(); /* consumes the event that the socket is writable */
     send_byte();
-    CHECK(told(), "a byte is told of");
+    CHECK(reported(), "a byte is told of");
     send_byte();
-    CHECK(told(), "and another, though the first was not read");
+    CHECK(reported(), "and another, though the first was not read");
     tear_down();
 }
 
@@ -72,9 +72,9 @@ static void test_an_end_is_told_of_until_nobody_watches(void) {
     set_up();
     send_byte();
     shutdown(theirs, SHUT_WR);
-    CHECK(told(), "a byte and the end behind it");
+    CHECK(reported(), "a byte and the end behind it");
     watch();
-    CHECK(told(), "who read the byte alone is told of the end");
+    CHECK(reported(), "who read the byte alone is told of the end");
     tear_down();
 }
 
@@ -83,10 +83,10 @@ static void test_bytes_that_were_read_leave_it_quiet(void) {
     leave_alone();
     send_byte();
     read_all();
-    CHECK(!told() && quiet(), "nothing is there any more");
+    CHECK(!reported() && quiet(), "nothing is there any more");
     watch();
     send_byte();
-    CHECK(told(), "who watches it again is told");
+    CHECK(reported(), "who watches it again is told");
     tear_down();
 }
 
@@ -94,9 +94,9 @@ static void test_bytes_that_lie_there_are_not_quiet(void) {
     set_up();
     leave_alone();
     send_byte();
-    CHECK(!told() && !quiet(), "a byte that nobody asked for");
+    CHECK(!reported() && !quiet(), "a byte that nobody asked for");
     watch();
-    CHECK(told(), "who watches it then is told");
+    CHECK(reported(), "who watches it then is told");
     tear_down();
 }
 
@@ -104,42 +104,43 @@ static void test_its_end_is_not_quiet(void) {
     set_up();
     leave_alone();
     shutdown(theirs, SHUT_WR);
-    CHECK(!told() && !quiet(), "its end");
+    CHECK(!reported() && !quiet(), "its end");
     tear_down();
 }
 
 static void test_a_look_does_not_hold_for_long(void) {
     set_up();
     leave_alone();
-    told();
+    reported();
     CHECK(quiet(), "right after it");
     CHECK(!event_loop_quiet(told_by, ours, ID, clock_now() + MILLISECOND), "a millisecond later");
     tear_down();
 }
 
-/* More may have happened than it was told of. */
+/* More events may have occurred than the wait could return. */
 static void test_a_look_that_took_not_all_events_does_not_count(void) {
     set_up();
     leave_alone();
     event_loop_watch(told_by, theirs, ID + 1, POLLIN, &watcher);
-    void *whom[1];
-    int count = event_loop_wait(told_by, 0, whom, 1);
+    void *user_data[1];
+    int count = event_loop_wait(told_by, 0, user_data, 1);
     CHECK(count == 1 && !quiet(), "one event of as many as there was room for");
     tear_down();
 }
 
-/* It may be some other driver's, who reads it each time: then it is to be asked. */
+/* Another driver may use the connection and read its data each time: then the loop must not trust
+ * its own record of it. */
 static void test_what_is_read_by_others_is_forgotten(void) {
     set_up();
     leave_alone();
     for (int times = 0; times < 2; times++) {
         send_byte();
         read_all();
-        told();
+        reported();
     }
     CHECK(!quiet(), "it was told of twice for nobody");
     send_byte();
-    CHECK(watch() && told(), "it can be watched again");
+    CHECK(watch() && reported(), "it can be watched again");
     tear_down();
 }
 
@@ -150,18 +151,19 @@ static void *send_later(void *unused) {
     return NULL;
 }
 
-/* In nanoseconds such a wait fits into no int. */
+/* As a count of nanoseconds this wait would overflow an int. */
 static void test_a_long_wait_lasts_until_something_comes(void) {
     set_up();
-    told();
-    event_loop_watch(told_by, ours, 0, POLLIN, &watcher); /* once, and not for being writable */
-    told();
+    reported();
+    event_loop_watch(told_by, ours, 0, POLLIN, &watcher); /* once, to drop the watch for being
+                                                           * writable */
+    reported();
     event_loop_watch(told_by, ours, 0, POLLIN, &watcher);
     pthread_t sender;
     if (pthread_create(&sender, NULL, send_later, NULL) != 0) give_up("pthread_create");
-    void *whom[4];
-    int count = event_loop_wait(told_by, clock_now() + 4400 * MILLISECOND, whom, 4);
-    CHECK(count == 1 && whom[0] == &watcher, "what came after 0.3 s of 4.4 s is told of");
+    void *user_data[4];
+    int count = event_loop_wait(told_by, clock_now() + 4400 * MILLISECOND, user_data, 4);
+    CHECK(count == 1 && user_data[0] == &watcher, "what came after 0.3 s of 4.4 s is told of");
     pthread_join(sender, NULL);
     tear_down();
 }
@@ -179,12 +181,12 @@ static void test_one_time_watches_are_told_of_once(void) {
     set_up();
     event_loop_watch(told_by, ours, 0, POLLIN, &watcher);
     send_byte();
-    CHECK(told(), "a byte is told of");
-    CHECK(!told(), "and no more, though it is there still");
+    CHECK(reported(), "a byte is told of");
+    CHECK(!reported(), "and no more, though it is there still");
     tear_down();
 }
 
-/* epoll refuses regular files. */
+/* epoll refuses to watch regular files. */
 static void test_what_cannot_be_watched_is_refused_each_time(void) {
     event_loop *l = event_loop_new();
     int file = open("/proc/self/exe", O_RDONLY);

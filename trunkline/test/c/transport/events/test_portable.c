@@ -2,7 +2,7 @@
 #include "transport/events/portable.h"
 #include "sockets.h"
 
-/* What the systems do differently comes to the same. */
+/* Functions that wrap differences between systems must behave the same on each. */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition;
@@ -21,7 +21,8 @@ static void *signal_later(void *unused) {
 static void test_a_condition_waits_until_its_time_is_over(void) {
     portable_condition(&condition);
     pthread_mutex_lock(&lock);
-    nanoseconds until = clock_now() + 1200 * MILLISECOND; /* more than is believed at a time */
+    nanoseconds until = clock_now() + 1200 * MILLISECOND; /* longer than one wait of the
+                                                           * implementation */
     while (portable_wait(&condition, &lock, until)) {
     }
     CHECK(clock_now() >= until, "not before");

@@ -122,7 +122,7 @@ static void *wake_in_turn(void *unused) {
     return unused;
 }
 
-/* Two threads wake, one clears: whatever the order, no turn may be left without a wake. */
+/* Two threads wake, one clears: in any order, no turn may remain without a wake-up. */
 static void test_no_wake_is_lost(void) {
     pthread_t threads[2];
     int seen = 0;
@@ -149,7 +149,8 @@ static int in_child(waker *of_parent, int descriptor) {
     descriptor = waker_descriptor(of_parent);
     waker_drop(own);
     waker_drop(of_parent);
-    return fcntl(descriptor, F_GETFD) == -1 ? 4 : 0; /* it is free for the next */
+    return fcntl(descriptor, F_GETFD) == -1 ? 4 : 0; /* dropping must not close the descriptor: it
+                                                      * is kept for reuse */
 }
 
 static void test_a_child_does_not_share_wakers_with_its_parent(void) {

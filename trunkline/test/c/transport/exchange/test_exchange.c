@@ -5,11 +5,11 @@
 #include <netdb.h>
 #include <openssl/ssl.h>
 
-/* The states of one call: how it goes through them, and how it ends in each of its phases. */
+/* The states of one call: the path through them, and how the call ends in each of its phases. */
 
-/* ---- names: a look-up ends when the test says so ---- */
+/* ---- names: a look-up ends when the test permits it ---- */
 
-static int gate[2]; /* a byte for each look-up that may end: its result */
+static int gate[2]; /* a byte for each look-up that may end, with its result */
 
 static int look_up(const char *host, const char *service, const void *hints, void **result) {
     struct addrinfo numeric = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
@@ -35,19 +35,20 @@ static void use_a_name(void) {
     to.host = names[used++];
 }
 
-/* ---- calls that stand in a phase ---- */
+/* ---- calls that wait in a phase ---- */
 
 static tls_context *context;
-static char *large; /* more than sockets hold */
+static char *large; /* more than the sockets' buffers hold */
 #define LARGE (64 * 1024 * 1024)
 #define LARGE_POST "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 67108864\r\n\r\n"
 #define HALF "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"
 
 typedef struct {
     exchange *x;
-    exchange *other; /* holds the only place; NULL: nobody */
-    int server;      /* the server's end; -1: there is none */
-    int filling;     /* fills the listener's backlog; -1: it is not full */
+    exchange *other; /* holds the only connection that is permitted; NULL: none does */
+    int server;      /* the server's end; -1: none */
+    int filling;     /* a connection that fills the listener's backlog; -1: the backlog is not
+                      * full */
 } stand;
 
 static void fill_backlog(stand *s) {
@@ -63,7 +64,7 @@ static exchange_request large_request(void) {
     return request;
 }
 
-/* What the phase needs before the call begins. */
+/* Prepares the conditions of the phase before the call begins. */
 static void prepare(stand *s, call_phase phase) {
     if (phase == PHASE_QUEUE) {
         options.max_connections = 1;
@@ -79,7 +80,7 @@ static void prepare(stand *s, call_phase phase) {
     }
 }
 
-/* A call that has come to this phase and waits there. */
+/* Makes a call that has reached this phase and waits in it. */
 static stand stand_in(call_phase phase) {
     stand s = {.server = -1, .filling = -1};
     prepare(&s, phase);
@@ -87,11 +88,11 @@ static stand stand_in(call_phase phase) {
     exchange_state state = phase == PHASE_QUEUE ? EXCHANGE_QUEUED
                            : phase <= PHASE_TLS ? EXCHANGE_DIALLING
                                                 : EXCHANGE_TALKING;
-    bool answered = phase == PHASE_READ;
-    reach(s.x, state, answered ? PHASE_FIRST_BYTE : phase);
+    bool responded = phase == PHASE_READ;
+    reach(s.x, state, responded ? PHASE_FIRST_BYTE : phase);
     if (phase >= PHASE_TLS) s.server = accept_one();
-    if (answered) {
-        say_to(s.server, HALF);
+    if (responded) {
+        send_text(s.server, HALF);
         reach(s.x, state, PHASE_READ);
     }
     CHECK(step(s.x) == STEP_WAIT, "it waits");
@@ -111,7 +112,7 @@ static void leave(stand *s, call_phase phase) {
 typedef struct {
     const char *title;
     sent_state sent;
-    failure_code late, broken; /* after its timeout; when the other side fails */
+    failure_code late, broken; /* failure after the phase's timeout; failure when the peer fails */
 } phase_row;
 
 static const phase_row phases[PHASE_COUNT] = {
@@ -168,7 +169,7 @@ static void test_abort(call_phase phase) {
     exchange_abort(s.x);
     check_failed(s.x, phase, FAILURE_CANCELLED);
     CHECK(exchange_step(s.x, clock_now()) == STEP_FAILED, "and stays so");
-    if (phase >= PHASE_TLS) CHECK(hears_the_end(s.server), "the server is told");
+    if (phase >= PHASE_TLS) CHECK(receives_end(s.server), "the server is told");
     leave(&s, phase);
     end_test();
 }
@@ -177,7 +178,7 @@ static void break_off(stand *s, call_phase phase) {
     switch (phase) {
     case PHASE_QUEUE: pool_close(connections); break;
     case PHASE_RESOLVE: end_look_up(true); break;
-    case PHASE_TLS: say_to(s->server, "this is no TLS record"); break;
+    case PHASE_TLS: send_text(s->server, "this is no TLS record"); break;
     case PHASE_WRITE:
         reset(s->server);
         s->server = -1;
@@ -211,7 +212,7 @@ static void test_each_phase(const char *title, void (*test)(call_phase)) {
     }
 }
 
-/* ---- a call that goes well ---- */
+/* ---- a successful call ---- */
 
 static void test_through_all_states(void) {
     begin_test();
@@ -224,19 +225,19 @@ static void test_through_all_states(void) {
     CHECK(x->state == EXCHANGE_START, "nothing is done before the first step");
     CHECK(step(x) == STEP_WAIT && x->state == EXCHANGE_QUEUED, "the only place is taken");
     CHECK(x->stepped_at == 0, "when that step ended was not looked at");
-    say_to(server, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    send_text(server, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     CHECK(step(other) == STEP_DONE, "it becomes free");
     close(server);
     reach(x, EXCHANGE_DIALLING, PHASE_RESOLVE);
     end_look_up(false);
     reach(x, EXCHANGE_TALKING, PHASE_FIRST_BYTE);
     server = accept_one();
-    CHECK(heard(server, GET), "the request comes");
+    CHECK(receives(server, GET), "the request comes");
     CHECK(exchange_step(x, clock_now()) == STEP_WAIT && x->stepped_at == 0, "nothing has come");
-    say_to(server, OK_HELLO);
+    send_text(server, OK_HELLO);
     CHECK(step(x) == STEP_DONE && x->state == EXCHANGE_DONE, "it is answered");
     CHECK(x->stepped_at == x->began + x->timings.total, "and then the step ended");
-    CHECK(x->answer.status == 200 && buffer_length(&x->body) == 5 && x->delivered == 5, "wholly");
+    CHECK(x->response.status == 200 && buffer_length(&x->body) == 5 && x->delivered == 5, "wholly");
     CHECK(x->timings.queue > 0 && x->timings.resolve > 0 && x->timings.connect > 0 &&
               x->timings.tls == -1 && x->timings.write >= 0 && x->timings.first_byte > 0 &&
               x->timings.total > x->timings.queue,
@@ -249,16 +250,16 @@ static void test_through_all_states(void) {
     end_test();
 }
 
-/* Which connections carry another call. */
-static void test_reuse(const char *title, const char *answer, bool says_close, bool kept) {
+/* Checks whether the connection is reused after this response. */
+static void test_reuse(const char *title, const char *response, bool sends_close, bool kept) {
     check_case("%s", title);
     begin_test();
     exchange_request request = get_request();
-    request.says_close = says_close;
+    request.sends_close = sends_close;
     exchange *x = begin(request);
     step(x);
     int server = accept_one();
-    say_to(server, answer);
+    send_text(server, response);
     CHECK(step(x) == STEP_DONE, "it is answered");
     CHECK(counts().idle == kept && counts().connections == kept, "%d lie idle", (int)counts().idle);
     exchange_free(x);
@@ -275,14 +276,14 @@ static void test_only_connecting_leaves_a_connection(void) {
     int server = accept_one();
     exchange *next = begin(get_request());
     CHECK(step(next) == STEP_WAIT && next->reused, "the next call takes it");
-    CHECK(heard(server, GET), "which is the first that the server hears");
+    CHECK(receives(server, GET), "which is the first that the server hears");
     exchange_free(x);
     exchange_free(next);
     close(server);
     end_test();
 }
 
-/* ---- what the caller is asked for, and told of, on the way ---- */
+/* ---- results that a step returns to the caller before the end ---- */
 
 static void test_a_body_is_asked_for_piece_by_piece(bool chunked) {
     begin_test();
@@ -300,7 +301,8 @@ static void test_a_body_is_asked_for_piece_by_piece(bool chunked) {
     }
     CHECK(step(x) == STEP_WAIT && exchange_sent(x) == SENT_ALL, "that was all");
     int server = accept_one();
-    CHECK(heard(server, chunked ? POST "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n" : POST "hello"), "bytes");
+    CHECK(receives(server, chunked ? POST "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n" : POST "hello"),
+          "bytes");
     exchange_free(x);
     close(server);
     end_test();
@@ -323,7 +325,7 @@ static void test_a_fed_body_of_another_length(const char *piece, bool ends, fail
     end_test();
 }
 
-/* 100 (Continue) is waited for as long as was said, and no longer. */
+/* The exchange waits for 100 (Continue) as long as the option says, and no longer. */
 static void test_expect(bool comes) {
     begin_test();
     options.expect = 60 * SECOND;
@@ -332,15 +334,15 @@ static void test_expect(bool comes) {
     exchange *x = begin(request);
     CHECK(step(x) == STEP_WAIT && x->awaits_continue, "it waits");
     int server = accept_one();
-    CHECK(heard(server, POST), "the head alone comes");
+    CHECK(receives(server, POST), "the head alone comes");
     CHECK(exchange_step(x, clock_now() + 50 * SECOND) == STEP_WAIT && x->awaits_continue, "on");
     if (comes) {
-        say_to(server, "HTTP/1.1 100 Continue\r\n\r\n");
+        send_text(server, "HTTP/1.1 100 Continue\r\n\r\n");
         CHECK(step(x) == STEP_WAIT, "the answer is still to come");
     } else {
         CHECK(exchange_step(x, clock_now() + 61 * SECOND) == STEP_WAIT, "it goes on without");
     }
-    CHECK(heard(server, "hello") && exchange_sent(x) == SENT_ALL, "the body comes");
+    CHECK(receives(server, "hello") && exchange_sent(x) == SENT_ALL, "the body comes");
     exchange_free(x);
     close(server);
     end_test();
@@ -354,8 +356,8 @@ static void test_an_answer_in_place_of_100(void) {
     exchange *x = begin(request);
     step(x);
     int server = accept_one();
-    say_to(server, "HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n");
-    CHECK(step(x) == STEP_DONE && x->answer.status == 417, "that is the answer");
+    send_text(server, "HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n");
+    CHECK(step(x) == STEP_DONE && x->response.status == 417, "that is the answer");
     CHECK(exchange_sent(x) == SENT_PARTIAL && counts().connections == 0, "the body is not sent");
     exchange_free(x);
     close(server);
@@ -366,14 +368,14 @@ static void test_progress(void) {
     begin_test();
     bool over = true;
     exchange_request request = post_request("hello", 5);
-    request.tells_progress = true;
+    request.reports_progress = true;
     exchange *x = begin(request);
     CHECK(step(x) == STEP_PROGRESS && exchange_progress(x, &over) == 0 && !over, "the beginning");
     CHECK(step(x) == STEP_PROGRESS && exchange_progress(x, &over) == 5 && over, "the end");
     CHECK(step(x) == STEP_WAIT && !x->progress_due, "nothing more to tell");
     exchange_free(x);
     request = large_request();
-    request.tells_progress = true;
+    request.reports_progress = true;
     x = begin(request);
     CHECK(step(x) == STEP_PROGRESS && exchange_progress(x, &over) == 0, "the beginning of much");
     x->progress_at = 0;
@@ -392,7 +394,7 @@ static void test_a_body_buffer_is_filled_and_given_room(void) {
     exchange *x = begin(get_request());
     step(x);
     int server = accept_one();
-    say_to(server, BIG);
+    send_text(server, BIG);
     CHECK(step(x) == STEP_HEAD, "a large body is announced");
     exchange_set_body_buffer(x, room, 60000);
     for (int i = 0; i < 10; i++) CHECK(send(server, large, 10000, MSG_NOSIGNAL) == 10000, "sent");
@@ -405,7 +407,7 @@ static void test_a_body_buffer_is_filled_and_given_room(void) {
     end_test();
 }
 
-/* It may be that a place is held by a streamed answer that its caller dropped. */
+/* The permitted connection may be held by a streamed response that its caller dropped. */
 static void test_a_long_wait_asks_for_a_collection(void) {
     begin_test();
     options.max_connections = 1;
@@ -415,10 +417,10 @@ static void test_a_long_wait_asks_for_a_collection(void) {
     exchange *x = begin(get_request());
     CHECK(step(x) == STEP_WAIT && x->state == EXCHANGE_QUEUED, "it waits");
     CHECK(exchange_step(x, clock_now() + SECOND) == STEP_WAIT, "nothing would help");
-    exchange_rest(streamed, true);
+    exchange_set_held_by_caller(streamed, true);
     CHECK(exchange_step(x, clock_now() + 2 * SECOND) == STEP_COLLECT, "now it might");
     CHECK(exchange_step(x, clock_now() + 3 * SECOND) == STEP_WAIT, "which is asked for once");
-    exchange_rest(streamed, false);
+    exchange_set_held_by_caller(streamed, false);
     exchange_free(streamed);
     CHECK(step(x) == STEP_WAIT && x->state != EXCHANGE_QUEUED, "it was that");
     exchange_free(x);

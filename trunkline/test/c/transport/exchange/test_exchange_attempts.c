@@ -1,7 +1,8 @@
 #define _GNU_SOURCE
 #include "exchange_peer.h"
 
-/* Whether a request goes out again when its connection dies, and what is told of its attempts. */
+/* Whether a request is sent again when its connection fails, and what is recorded of its
+ * attempts. */
 
 typedef enum { CLOSES, RESETS, ANSWERS_A_PART, HINTS_AND_CLOSES } ending;
 
@@ -10,7 +11,7 @@ typedef struct {
     bool fresh; /* the connection carries its first call */
     ending ending;
     bool unsafe, body, fed, replay_safe;
-    uint32_t attempts; /* 2: it went out again, and was answered */
+    uint32_t attempts; /* 2: the request was sent again, and got a response */
     failure_code code; /* of the first attempt */
 } row;
 
@@ -45,8 +46,8 @@ static exchange_request request_of(const row *r) {
 }
 
 static void end_connection(int server, ending how) {
-    if (how == ANSWERS_A_PART) say_to(server, "HTTP/1.1 200 OK\r\nConte");
-    if (how == HINTS_AND_CLOSES) say_to(server, "HTTP/1.1 103 Early Hints\r\n\r\n");
+    if (how == ANSWERS_A_PART) send_text(server, "HTTP/1.1 200 OK\r\nConte");
+    if (how == HINTS_AND_CLOSES) send_text(server, "HTTP/1.1 103 Early Hints\r\n\r\n");
     if (how == RESETS)
         reset(server);
     else
@@ -55,8 +56,8 @@ static void end_connection(int server, ending how) {
 
 static void answer_again(exchange *x) {
     int server = accept_one();
-    CHECK(heard(server, GET), "all of the request comes again");
-    say_to(server, OK_HELLO);
+    CHECK(receives(server, GET), "all of the request comes again");
+    send_text(server, OK_HELLO);
     CHECK(step(x) == STEP_DONE, "the second attempt is answered");
     CHECK(x->attempts[1].reason == ATTEMPT_REPLAYED && x->attempts[1].code == FAILURE_NONE,
           "and is a replay");
@@ -76,7 +77,7 @@ static void run_row(const row *r) {
         step(x);
     }
     CHECK(x->reused == !r->fresh, "on the connection that was meant");
-    CHECK(heard(server, r->body ? POST "hello" : GET), "all of the request comes");
+    CHECK(receives(server, r->body ? POST "hello" : GET), "all of the request comes");
     end_connection(server, r->ending);
     step_result result = step(x);
     if (r->attempts == 2)
@@ -93,14 +94,14 @@ static void run_row(const row *r) {
     end_test();
 }
 
-/* Of such a request not a byte was sent, so that it may go out again whatever it is. The server's
- * side is open: what is done before each reuse to see whether it is alive finds nothing. */
+/* On this connection no byte of a request can be sent, so that any request may be sent again on
+ * another one. The server's side is open, so the check before reuse does not find the fault. */
 static int connection_that_takes_nothing(void) {
     exchange *x = begin(get_request());
     step(x);
     int server = accept_one();
-    CHECK(heard(server, GET), "the request comes");
-    say_to(server, OK_EMPTY);
+    CHECK(receives(server, GET), "the request comes");
+    send_text(server, OK_EMPTY);
     shutdown(x->connection->descriptor, SHUT_WR);
     CHECK(step(x) == STEP_DONE, "the call is over");
     exchange_free(x);
@@ -115,8 +116,8 @@ static void test_what_was_not_sent_moves(bool body) {
     close(server);
     step(x);
     server = accept_one();
-    CHECK(heard(server, body ? POST "hello" : GET), "all of the request comes once");
-    say_to(server, OK_HELLO);
+    CHECK(receives(server, body ? POST "hello" : GET), "all of the request comes once");
+    send_text(server, OK_HELLO);
     CHECK(step(x) == STEP_DONE && x->attempt_count == 2, "the second attempt is answered");
     CHECK(x->attempts[0].sent == SENT_NONE && x->attempts[1].sent == SENT_ALL, "it says so");
     CHECK(x->attempts[1].reason == ATTEMPT_MOVED, "and why");
@@ -125,7 +126,7 @@ static void test_what_was_not_sent_moves(bool body) {
     end_test();
 }
 
-/* Another one that lies idle may be as dead as the one on which the request was sent. */
+/* Another idle connection may have failed like the one on which the request was sent. */
 static void test_a_second_attempt_has_a_new_connection(void) {
     begin_test();
     options.replay_safe = true;
@@ -137,7 +138,7 @@ static void test_a_second_attempt_has_a_new_connection(void) {
         servers[i] = accept_one();
     }
     for (int i = 0; i < 2; i++) {
-        say_to(servers[i], OK_EMPTY);
+        send_text(servers[i], OK_EMPTY);
         CHECK(step(calls[i]) == STEP_DONE, "connection %d lies idle", i);
         ids[i] = calls[i]->connection_id;
         exchange_free(calls[i]);

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #endif
 
-/* Many exchanges in one exchange loop, against a server that answers each path in its own way. */
+/* Many exchanges in one exchange loop, against a server whose response depends on the path. */
 
 #define CALLS 200
 
@@ -18,7 +18,7 @@
 
 static uint16_t port;
 
-static void answer(int descriptor, const char *path) {
+static void respond(int descriptor, const char *path) {
     char text[256];
     if (strncmp(path, "/slow", 5) == 0) sleep_milliseconds(100);
     if (strncmp(path, "/hang", 5) == 0) {
@@ -52,7 +52,7 @@ static void *serve(void *argument) {
         had += (size_t)got;
         bytes[had] = '\0';
         if (strstr(bytes, "\r\n\r\n") == NULL) continue;
-        if (sscanf(bytes, "%*s %63s", path) == 1) answer(descriptor, path);
+        if (sscanf(bytes, "%*s %63s", path) == 1) respond(descriptor, path);
         had = 0;
     }
     close(descriptor);
@@ -80,11 +80,11 @@ typedef struct {
 } one_call;
 
 static pool *connections;
-static waker *alarm_bell;
+static waker *loop_waker;
 static exchange_loop *driver;
 static route to = {.host = "127.0.0.1", .label = "test", .key = "key", .key_length = 3};
 
-static call_options usual(uint32_t limit) {
+static call_options make_options(uint32_t limit) {
     call_options s = {.total = 10 * SECOND,
                       .limits = http1_default_limits,
                       .max_connections = limit,
@@ -102,7 +102,7 @@ static void begin(one_call *c, const call_options *s, const char *path) {
                             .head_length = (size_t)length,
                             .safe_method = true};
     c->x = exchange_new();
-    exchange_begin(c->x, &out, connections, alarm_bell, NEVER);
+    exchange_begin(c->x, &out, connections, loop_waker, NEVER);
     exchange_loop_add(driver, &c->m, c->x, c);
 }
 
@@ -111,7 +111,7 @@ static void end(one_call *c) {
     exchange_free(c->x);
 }
 
-/* Takes what is over out of the exchange loop; returns how many that were. */
+/* Drives the exchange loop and removes the exchanges that have ended; returns their number. */
 static int drive(nanoseconds until) {
     stop_request stop = {0};
     int count = 0;
@@ -138,7 +138,7 @@ static bool body_is(const one_call *c, const char *text) {
 
 static void test_each_call_gets_its_own_answer(uint32_t limit) {
     static one_call calls[CALLS];
-    call_options s = usual(limit);
+    call_options s = make_options(limit);
     char path[CALLS][32];
     for (int i = 0; i < CALLS; i++) {
         snprintf(path[i], sizeof(path[i]), "/answer/%d", i);
@@ -154,10 +154,10 @@ static void test_each_call_gets_its_own_answer(uint32_t limit) {
     CHECK(stats.connections <= limit && stats.in_use == 0, "all connections are back");
 }
 
-/* Data and end of file may come in one edge: nothing may be left lying behind it. */
+/* Data and end of file may arrive with one edge-triggered event: both must be processed. */
 static void test_bodies_that_end_with_the_connection(void) {
     static one_call calls[50];
-    call_options s = usual(8);
+    call_options s = make_options(8);
     for (int i = 0; i < 50; i++) begin(&calls[i], &s, "/close");
     drive_all(50);
     for (int i = 0; i < 50; i++) {
@@ -168,7 +168,7 @@ static void test_bodies_that_end_with_the_connection(void) {
 
 static void test_answers_in_many_pieces(void) {
     static one_call calls[20];
-    call_options s = usual(20);
+    call_options s = make_options(20);
     for (int i = 0; i < 20; i++) begin(&calls[i], &s, "/drip");
     drive_all(20);
     for (int i = 0; i < 20; i++) {
@@ -179,7 +179,7 @@ static void test_answers_in_many_pieces(void) {
 
 static void test_those_that_hang_hold_up_nobody(void) {
     one_call hanging[3], quick;
-    call_options s = usual(20), brief = usual(20);
+    call_options s = make_options(20), brief = make_options(20);
     brief.timeouts[PHASE_FIRST_BYTE] = 300 * MILLISECOND;
     nanoseconds start = clock_now();
     for (int i = 0; i < 3; i++) begin(&hanging[i], &brief, "/hang");
@@ -199,7 +199,7 @@ static void test_those_that_hang_hold_up_nobody(void) {
 
 static void test_one_that_is_taken_out_is_forgotten(void) {
     one_call gone, stays;
-    call_options s = usual(20);
+    call_options s = make_options(20);
     begin(&gone, &s, "/slow/gone");
     begin(&stays, &s, "/slow/stays");
     drive(clock_now() + 20 * MILLISECOND);
@@ -212,8 +212,8 @@ static void test_one_that_is_taken_out_is_forgotten(void) {
 static void *wake_later(void *argument) {
     stop_request *stop = argument;
     sleep_milliseconds(50);
-    stop_ask(stop);
-    waker_wake(alarm_bell);
+    stop_set(stop);
+    waker_wake(loop_waker);
     return NULL;
 }
 
@@ -226,19 +226,19 @@ static void drive_and_stop_later(nanoseconds until, stop_request *stop) {
 
 static void test_it_comes_back_when_it_is_interrupted(void) {
     one_call hanging;
-    call_options s = usual(20);
+    call_options s = make_options(20);
     stop_request stop = {0};
     begin(&hanging, &s, "/hang");
     drive_and_stop_later(NEVER, &stop);
-    CHECK(stop_asked(&stop) && !exchange_loop_has_ready(driver), "it comes back with nothing");
+    CHECK(stop_is_set(&stop) && !exchange_loop_has_ready(driver), "it comes back with nothing");
     end(&hanging);
 }
 
 #ifdef __linux__
-static int refusals; /* of epoll to watch the waker */
+static int refusals; /* how often epoll still refuses to watch the waker */
 
 int epoll_ctl(int epoll, int what, int descriptor, struct epoll_event *event) {
-    if (refusals > 0 && descriptor == waker_descriptor(alarm_bell)) {
+    if (refusals > 0 && descriptor == waker_descriptor(loop_waker)) {
         refusals--;
         errno = ENOMEM;
         return -1;
@@ -246,15 +246,15 @@ int epoll_ctl(int epoll, int what, int descriptor, struct epoll_event *event) {
     return (int)syscall(SYS_epoll_ctl, epoll, what, descriptor, event);
 }
 
-/* Its first event ends the watch of the waker, and epoll refuses the next two. */
+/* The waker's first event ends its watch, and epoll refuses to watch it the next two times. */
 static void test_a_waker_that_epoll_refused_is_heard_again(void) {
     one_call hanging;
-    call_options s = usual(20);
+    call_options s = make_options(20);
     stop_request stop = {0};
     begin(&hanging, &s, "/hang");
     drive(clock_now() + 50 * MILLISECOND);
     refusals = 2;
-    waker_wake(alarm_bell);
+    waker_wake(loop_waker);
     nanoseconds start = clock_now();
     drive_and_stop_later(start + 5 * SECOND, &stop);
     CHECK(milliseconds_since(start) < 4000, "it comes back when it is woken");
@@ -263,10 +263,11 @@ static void test_a_waker_that_epoll_refused_is_heard_again(void) {
 }
 #endif
 
-/* A connection that the loop knows is used elsewhere meanwhile: its answers are none of ours. */
+/* A connection that the loop watches is used by another driver meanwhile: the loop must ignore the
+ * events of that driver's responses. */
 static void test_a_connection_that_went_to_another_driver(void) {
     one_call first, second;
-    call_options s = usual(1);
+    call_options s = make_options(1);
     stop_request stop = {0};
     begin(&first, &s, "/first");
     drive_all(1);
@@ -294,8 +295,8 @@ int main(void) {
     pthread_create(&thread, NULL, accept_all, (void *)(intptr_t)listener);
     to.port = port;
     connections = pool_new(64);
-    alarm_bell = waker_take();
-    driver = exchange_loop_new(alarm_bell);
+    loop_waker = waker_take();
+    driver = exchange_loop_new(loop_waker);
     RUN(test_each_call_gets_its_own_answer(1));
     RUN(test_each_call_gets_its_own_answer(10));
     RUN(test_each_call_gets_its_own_answer(64));
@@ -310,7 +311,7 @@ int main(void) {
 #endif
     RUN(test_a_connection_that_went_to_another_driver());
     exchange_loop_free(driver);
-    waker_drop(alarm_bell);
+    waker_drop(loop_waker);
     pool_release(connections);
     shutdown(listener, SHUT_RDWR);
     pthread_join(thread, NULL);

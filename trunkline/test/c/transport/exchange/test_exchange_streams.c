@@ -1,23 +1,23 @@
 #define _GNU_SOURCE
 #include "exchange_peer.h"
 
-/* An answer whose caller takes the body piece by piece. */
+/* Responses whose body is streamed to the caller in pieces. */
 
 static void test_streaming(void) {
     begin_test();
     exchange_request request = get_request();
-    request.streaming = request.tells_hints = true;
+    request.streaming = request.reports_hints = true;
     exchange *x = begin(request);
     step(x);
     int server = accept_one();
-    say_to(server, "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n");
+    send_text(server, "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n");
     CHECK(step(x) == STEP_HINTS && x->hints != NULL && x->hints->field_count == 1, "hints");
-    say_to(server, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe");
+    send_text(server, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe");
     CHECK(step(x) == STEP_HEAD && x->head != NULL, "the head");
     CHECK(step(x) == STEP_DATA && buffer_length(&x->body) == 2, "some of the body");
     buffer_clear(&x->body);
     CHECK(step(x) == STEP_WAIT, "no more yet");
-    say_to(server, "llo");
+    send_text(server, "llo");
     CHECK(step(x) == STEP_DONE && buffer_length(&x->body) == 3, "the rest");
     exchange_free(x);
     close(server);
@@ -28,7 +28,7 @@ static void test_streaming(void) {
 #define CLOSES "HTTP/1.1 200 OK\r\n\r\n"
 #define CHUNKED "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-/* Streams of tokens are many: only one that fills its room gets more. */
+/* There may be many streams of tokens, so a stream's buffer grows only when it was full. */
 static void test_room_of_a_stream(const char *head, const char *piece, const char *large_begins) {
     static const char large[50000];
     begin_test();
@@ -37,15 +37,15 @@ static void test_room_of_a_stream(const char *head, const char *piece, const cha
     exchange *x = begin(request);
     step(x);
     int server = accept_one();
-    say_to(server, head);
+    send_text(server, head);
     CHECK(step(x) == STEP_HEAD, "the head");
     for (int i = 0; i < 3; i++) {
-        say_to(server, piece);
+        send_text(server, piece);
         CHECK(step(x) == STEP_DATA && buffer_length(&x->body) == 5, "a piece");
         CHECK(x->body.capacity + x->input.capacity <= SMALL_ROOM + 2048, "little room");
         buffer_clear(&x->body);
     }
-    say_to(server, large_begins);
+    send_text(server, large_begins);
     CHECK(send(server, large, sizeof(large), MSG_NOSIGNAL) == sizeof(large), "sent");
     size_t taken = 0;
     for (int i = 0; i < 20 && taken < sizeof(large); i++) {

@@ -7,13 +7,13 @@
 #include <netdb.h>
 #include <pthread.h>
 
-/* The seam's own resolver: names say what happens to them. */
-static int asked;
+/* The test's own resolver, in place of getaddrinfo: the name determines the result. */
+static int lookups;
 static int at_once, most_at_once;
 static int delay_milliseconds;
 static int blocked_signals;
 
-static struct addrinfo *make_answer(const char *address, int family) {
+static struct addrinfo *make_addrinfo(const char *address, int family) {
     struct addrinfo *a = calloc(1, sizeof(*a) + sizeof(struct sockaddr_in6));
     a->ai_family = family;
     a->ai_addr = (struct sockaddr *)(a + 1);
@@ -28,15 +28,15 @@ static struct addrinfo *make_answer(const char *address, int family) {
     return a;
 }
 
-static int answer(const char *host, struct addrinfo **found) {
+static int find_addrinfos(const char *host, struct addrinfo **found) {
     if (strncmp(host, "unknown", 7) == 0) return EAI_NONAME;
     if (strncmp(host, "system", 6) == 0) {
         errno = EMFILE;
         return EAI_SYSTEM;
     }
     if (strncmp(host, "empty", 5) == 0) return 0;
-    *found = make_answer("::1", AF_INET6);
-    (*found)->ai_next = make_answer("127.0.0.1", AF_INET);
+    *found = make_addrinfo("::1", AF_INET6);
+    (*found)->ai_next = make_addrinfo("127.0.0.1", AF_INET);
     return 0;
 }
 
@@ -54,10 +54,10 @@ static int look_up(const char *host, const char *service, const void *hints, voi
     pthread_sigmask(SIG_SETMASK, NULL, &mask);
     __atomic_store_n(&blocked_signals, sigismember(&mask, SIGINT) && sigismember(&mask, SIGVTALRM),
                      __ATOMIC_RELEASE);
-    __atomic_add_fetch(&asked, 1, __ATOMIC_ACQ_REL);
+    __atomic_add_fetch(&lookups, 1, __ATOMIC_ACQ_REL);
     count_in();
     sleep_milliseconds(__atomic_load_n(&delay_milliseconds, __ATOMIC_ACQUIRE));
-    int code = answer(host, (struct addrinfo **)result);
+    int code = find_addrinfos(host, (struct addrinfo **)result);
     int error = errno;
     __atomic_sub_fetch(&at_once, 1, __ATOMIC_ACQ_REL);
     errno = error;
@@ -75,16 +75,16 @@ static void release(void *result) {
 static void begin(int delay) {
     resolve_clear();
     resolve_set_lookup(look_up, release);
-    __atomic_store_n(&asked, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&lookups, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&delay_milliseconds, delay, __ATOMIC_RELEASE);
 }
 
-static int times_asked(void) {
-    return __atomic_load_n(&asked, __ATOMIC_ACQUIRE);
+static int lookups_made(void) {
+    return __atomic_load_n(&lookups, __ATOMIC_ACQUIRE);
 }
 
-/* Waits for the answer as a driver does. */
-static io_result wait_for_answer(resolution *r, waker *w, const endpoint **list, size_t *count,
+/* Waits for the result like a driver. */
+static io_result wait_for_result(resolution *r, waker *w, const endpoint **list, size_t *count,
                                  failure *f) {
     for (;;) {
         io_result result = resolve_result(r, list, count, f);
@@ -100,7 +100,7 @@ static io_result ask(const char *host, failure *f) {
     resolution *r;
     waker *w = waker_take();
     io_result result = resolve_start(host, 80, 0, w, &r, f);
-    if (result == IO_WAIT) result = wait_for_answer(r, w, &list, &count, f);
+    if (result == IO_WAIT) result = wait_for_result(r, w, &list, &count, f);
     resolve_release(r);
     waker_drop(w);
     return result;
@@ -126,7 +126,7 @@ static void test_literals_need_no_look_up(void) {
     check_literal("127.0.0.1", AF_INET);
     check_literal("::1", AF_INET6);
     check_literal("fe80::1%lo", AF_INET6);
-    CHECK(times_asked() == 0, "nobody was asked");
+    CHECK(lookups_made() == 0, "nobody was asked");
 }
 
 static void test_an_answer_keeps_its_order_and_gets_the_port(void) {
@@ -137,7 +137,7 @@ static void test_an_answer_keeps_its_order_and_gets_the_port(void) {
     waker *w = waker_take();
     begin(0);
     CHECK(resolve_start("two.test", 443, 0, w, &r, &f) == IO_WAIT, "a name is asked for");
-    CHECK(wait_for_answer(r, w, &list, &count, &f) == IO_DONE, "it is answered");
+    CHECK(wait_for_result(r, w, &list, &count, &f) == IO_DONE, "it is answered");
     CHECK(count == 2 && list[0].address.ss_family == AF_INET6, "the order is the resolver's");
     CHECK(count == 2 && ((struct sockaddr_in *)&list[1].address)->sin_port == htons(443),
           "the port is the caller's");
@@ -146,10 +146,10 @@ static void test_an_answer_keeps_its_order_and_gets_the_port(void) {
     CHECK(resolve_start("two.test", 80, 0, w, &r, &f) == IO_DONE, "the second time it is cached");
     resolve_result(r, &list, &count, &f);
     CHECK(((struct sockaddr_in *)&list[1].address)->sin_port == htons(80), "with its own port");
-    CHECK(times_asked() == 1, "and asked for once");
+    CHECK(lookups_made() == 1, "and asked for once");
     resolve_release(r);
     resolve_forget("two.test");
-    CHECK(ask("two.test", &f) == IO_DONE && times_asked() == 2, "a forgotten name is asked anew");
+    CHECK(ask("two.test", &f) == IO_DONE && lookups_made() == 2, "a forgotten name is asked anew");
     waker_drop(w);
 }
 
@@ -164,14 +164,15 @@ static void test_many_callers_share_one_look_up(void) {
         wakers[i] = waker_take();
         resolve_start("shared.test", 80, 0, wakers[i], &all[i], &f);
     }
-    bool answered = true;
+    bool all_resolved = true;
     for (int i = 0; i < 20; i++) {
-        answered = answered && wait_for_answer(all[i], wakers[i], &list, &count, &f) == IO_DONE;
+        all_resolved =
+            all_resolved && wait_for_result(all[i], wakers[i], &list, &count, &f) == IO_DONE;
         resolve_release(all[i]);
         waker_drop(wakers[i]);
     }
-    CHECK(answered, "every caller was woken and answered");
-    CHECK(times_asked() == 1, "one look-up for 20 callers, not %d", times_asked());
+    CHECK(all_resolved, "every caller was woken and answered");
+    CHECK(lookups_made() == 1, "one look-up for 20 callers, not %d", lookups_made());
 }
 
 static void test_failures_have_words_and_are_kept_for_a_moment(void) {
@@ -181,12 +182,12 @@ static void test_failures_have_words_and_are_kept_for_a_moment(void) {
     CHECK(f.code == FAILURE_RESOLVE && f.phase == PHASE_RESOLVE, "as a failure to resolve");
     CHECK(strstr(f.detail, "unknown.test: ") != NULL && strlen(f.detail) > 14, "in words: %s",
           f.detail);
-    CHECK(ask("unknown.test", &f) == IO_FAILED && times_asked() == 1, "the failure is cached");
+    CHECK(ask("unknown.test", &f) == IO_FAILED && lookups_made() == 1, "the failure is cached");
     sleep_milliseconds(1100);
-    CHECK(ask("unknown.test", &f) == IO_FAILED && times_asked() == 2, "for a second");
+    CHECK(ask("unknown.test", &f) == IO_FAILED && lookups_made() == 2, "for a second");
     CHECK(ask("system.test", &f) == IO_FAILED && f.system_error == EMFILE, "errno is told");
     CHECK(strstr(f.detail, strerror(EMFILE)) != NULL, "in words: %s", f.detail);
-    CHECK(ask("system.test", &f) == IO_FAILED && times_asked() == 4, "and is not cached");
+    CHECK(ask("system.test", &f) == IO_FAILED && lookups_made() == 4, "and is not cached");
     CHECK(ask("empty.test", &f) == IO_FAILED, "a name without addresses fails");
     CHECK(ask("", &f) == IO_FAILED && strstr(f.detail, "1 to 255") != NULL, "no name: %s",
           f.detail);
@@ -202,19 +203,19 @@ static void test_a_caller_that_leaves_gives_its_answer_to_the_cache(void) {
     begin(100);
     waker *w = waker_take();
     CHECK(resolve_start("left.test", 80, 0, w, &r, &f) == IO_WAIT, "it is asked for");
-    while (times_asked() == 0) sleep_milliseconds(1);
+    while (lookups_made() == 0) sleep_milliseconds(1);
     resolve_release(r);
     waker_drop(w);
     sleep_milliseconds(300);
     w = waker_take();
     CHECK(!waker_clear(w), "nobody wakes one who has left");
     CHECK(resolve_start("left.test", 80, 0, w, &r, &f) == IO_DONE, "the answer was kept");
-    CHECK(times_asked() == 1, "it was asked for once");
+    CHECK(lookups_made() == 1, "it was asked for once");
     resolve_release(r);
     waker_drop(w);
 }
 
-/* Returns 0 where /proc does not tell. */
+/* Returns 0 where /proc does not show the threads. */
 static int threads_of_this_process(void) {
     DIR *tasks = opendir("/proc/self/task");
     int count = 0;
@@ -238,12 +239,12 @@ static void test_names_are_looked_up_side_by_side(void) {
     }
     const endpoint *list;
     size_t count;
-    bool answered = true;
+    bool all_resolved = true;
     for (int i = 0; i < 30; i++) {
-        answered = answered && wait_for_answer(all[i], w, &list, &count, &f) == IO_DONE;
+        all_resolved = all_resolved && wait_for_result(all[i], w, &list, &count, &f) == IO_DONE;
         resolve_release(all[i]);
     }
-    CHECK(answered && times_asked() == 30, "all are answered");
+    CHECK(all_resolved && lookups_made() == 30, "all are answered");
     CHECK(most_at_once > 1 && most_at_once <= 30, "%d at once", most_at_once);
     int started = threads_of_this_process() - before;
     CHECK(started <= 30, "no more threads than names: %d", started);
@@ -258,12 +259,12 @@ static void test_the_cache_is_bounded(void) {
         snprintf(name, sizeof(name), "c%d.test", i);
         if (ask(name, &f) != IO_DONE) break;
     }
-    int before = times_asked();
+    int before = lookups_made();
     CHECK(before == 1100, "1100 names are asked for, not %d", before);
     ask("c1099.test", &f);
-    CHECK(times_asked() == before, "the newest is there");
+    CHECK(lookups_made() == before, "the newest is there");
     ask("c0.test", &f);
-    CHECK(times_asked() == before + 1, "the oldest is not");
+    CHECK(lookups_made() == before + 1, "the oldest is not");
 }
 
 static int in_child(resolution *of_parent) {
@@ -276,7 +277,7 @@ static int in_child(resolution *of_parent) {
     return ask("child.test", &f) == IO_DONE ? 0 : 2;
 }
 
-/* It is to wait 50 ms at most; a busy machine may add to that. */
+/* The fork waits 50 ms at most; a busy machine may add to that. */
 static void fork_during(const char *host, int delay) {
     resolution *r;
     failure f;
@@ -285,14 +286,14 @@ static void fork_during(const char *host, int delay) {
     waker *w = waker_take();
     begin(delay);
     resolve_start(host, 80, 0, w, &r, &f);
-    while (times_asked() == 0) sleep_milliseconds(1);
+    while (lookups_made() == 0) sleep_milliseconds(1);
     nanoseconds start = clock_now();
     pid_t child = fork();
     if (child == 0) _exit(in_child(r));
     long waited = milliseconds_since(start);
     CHECK(waited <= 500, "%s: fork waited %ld ms", host, waited);
     CHECK(child_status(child) == 0, "%s: the child resolves", host);
-    CHECK(wait_for_answer(r, w, &list, &count, &f) == IO_DONE, "%s: the parent gets its answer",
+    CHECK(wait_for_result(r, w, &list, &count, &f) == IO_DONE, "%s: the parent gets its answer",
           host);
     resolve_release(r);
     waker_drop(w);
@@ -308,7 +309,7 @@ static void test_an_answer_that_is_too_old_is_asked_for_anew(void) {
     failure f;
     waker *w = waker_take();
     begin(0);
-    CHECK(ask("moved.test", &f) == IO_DONE && times_asked() == 1, "it is asked for");
+    CHECK(ask("moved.test", &f) == IO_DONE && lookups_made() == 1, "it is asked for");
     sleep_milliseconds(120);
     CHECK(resolve_start("moved.test", 80, 60 * SECOND, w, &r, &f) == IO_DONE, "young enough");
     resolve_release(r);

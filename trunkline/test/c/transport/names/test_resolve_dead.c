@@ -6,14 +6,15 @@
 #include <netdb.h>
 #include <pthread.h>
 
-/* Names that do not answer ("dead...", until the test lets them) beside some that do. */
+/* Look-ups that do not end ("dead...", until the test permits it), at the same time as look-ups
+ * that succeed. */
 
 #define DEAD 8000
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
 static bool silent;
-static int asked, at_once, most_at_once;
+static int lookups, at_once, most_at_once;
 
 static struct addrinfo *loopback(void) {
     struct addrinfo *a = calloc(1, sizeof(*a) + sizeof(struct sockaddr_in));
@@ -28,7 +29,7 @@ static int look_up(const char *host, const char *service, const void *hints, voi
     (void)service, (void)hints;
     bool dead = strncmp(host, "dead", 4) == 0;
     pthread_mutex_lock(&gate);
-    asked++;
+    lookups++;
     at_once++;
     most_at_once = at_once > most_at_once ? at_once : most_at_once;
     while (dead && silent) pthread_cond_wait(&opened, &gate);
@@ -47,11 +48,11 @@ static void keep_silent(void) {
     resolve_clear();
     pthread_mutex_lock(&gate);
     silent = true;
-    asked = most_at_once = 0;
+    lookups = most_at_once = 0;
     pthread_mutex_unlock(&gate);
 }
 
-/* Every look-up that runs ends, and so do those that begin from now on. */
+/* Ends every running look-up; later look-ups end at once. */
 static void speak(void) {
     pthread_mutex_lock(&gate);
     silent = false;
@@ -64,9 +65,9 @@ static void speak(void) {
     pthread_mutex_unlock(&gate);
 }
 
-static int times_asked(void) {
+static int lookups_made(void) {
     pthread_mutex_lock(&gate);
-    int times = asked;
+    int times = lookups;
     pthread_mutex_unlock(&gate);
     return times;
 }
@@ -74,7 +75,7 @@ static int times_asked(void) {
 static resolution *all[DEAD];
 static waker *shared;
 
-/* How many of them failed at once. */
+/* Returns how many of the look-ups failed at once. */
 static int ask_for_dead_ones(const char *format, int count) {
     int failed = 0;
     for (int i = 0; i < count; i++) {
@@ -93,8 +94,8 @@ static void leave_all(int count) {
     }
 }
 
-/* Is it answered while the others are not? */
-static bool answered(const char *host) {
+/* Returns whether the name is resolved while the look-ups of the others have not ended. */
+static bool resolves(const char *host) {
     resolution *r;
     failure f;
     const endpoint *list;
@@ -115,8 +116,8 @@ static void test_dead_names_hold_up_no_good_one(int count) {
     keep_silent();
     ask_for_dead_ones("dead%d.test", count);
     nanoseconds start = clock_now();
-    CHECK(answered("other"), "%d dead ones: a good name of another domain is answered", count);
-    CHECK(answered("good.test"), "%d dead ones: a good name beside them is answered", count);
+    CHECK(resolves("other"), "%d dead ones: a good name of another domain is answered", count);
+    CHECK(resolves("good.test"), "%d dead ones: a good name beside them is answered", count);
     printf("%d dead names: two good ones took %ld ms\n", count, milliseconds_since(start));
     leave_all(count);
     speak();
@@ -129,13 +130,13 @@ static void test_a_name_leaves_the_queue_with_its_last_caller(void) {
     ask_for_dead_ones("dead-left%d.test", DEAD / 2);
     resolve_start("dead-left50.test", 80, 0, shared, &twice, &f);
     leave_all(DEAD / 2);
-    CHECK(times_asked() < DEAD / 4, "%d look-ups were begun", times_asked());
-    int before = times_asked();
+    CHECK(lookups_made() < DEAD / 4, "%d look-ups were begun", lookups_made());
+    int before = lookups_made();
     speak();
-    CHECK(answered("after.left.test"), "a name is answered");
+    CHECK(resolves("after.left.test"), "a name is answered");
     sleep_milliseconds(100);
-    CHECK(times_asked() <= before + 2, "of those whose callers left none was begun, but %d were",
-          times_asked() - before - 1);
+    CHECK(lookups_made() <= before + 2, "of those whose callers left none was begun, but %d were",
+          lookups_made() - before - 1);
     const endpoint *list;
     size_t count;
     CHECK(resolve_result(twice, &list, &count, &f) == IO_FAILED, "who stayed was answered");

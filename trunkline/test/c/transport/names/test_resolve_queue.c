@@ -1,7 +1,7 @@
 #include "transport/names/resolve_queue.h"
 #include "sockets.h"
 
-/* The queue by itself, on a clock of the test's own: no look-up is made. */
+/* The queue without any look-up; the test sets the time. */
 
 static nanoseconds now = SECOND;
 
@@ -19,7 +19,7 @@ static bool is(const lookup *name, const char *host) {
     return name != NULL && strcmp(name->host, host) == 0;
 }
 
-/* Takes all that may start while the clock goes on by `span`; returns how many. */
+/* Takes all look-ups that may start while the clock advances by `span`; returns their number. */
 static int take_all(nanoseconds span) {
     int taken = 0;
     for (nanoseconds end = now + span;;) {
@@ -40,7 +40,7 @@ static void drop_one(void *unused, lookup *name) {
     lookup_unlist(name);
 }
 
-/* As in a child after fork: nothing is left. */
+/* Empties the queue, like in a child after fork. */
 static void begin(void) {
     lookup_queue_reset();
     lookup_each(drop_one, NULL);

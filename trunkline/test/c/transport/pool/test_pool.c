@@ -46,7 +46,7 @@ static void test_those_who_wait_are_served_in_their_order(void) {
     give_back(p, c);
     CHECK(waker_clear(first.waker) && !waker_clear(second.waker), "the first is woken, alone");
     CHECK(pool_turn(p, &second, &out) == POOL_WAIT, "it is not the second's turn");
-    pool_cancel(p, &first); /* it gives up what it was granted */
+    pool_cancel(p, &first); /* gives up the connection that it was granted */
     CHECK(waker_clear(second.waker), "then the second is woken");
     CHECK(pool_turn(p, &second, &out) == POOL_CONNECTION && out == c, "and has the connection");
     pool_discard(p, c, false);
@@ -77,7 +77,7 @@ static void test_nobody_jumps_the_queue(void) {
     close_far_ends();
 }
 
-/* Three calls to where HTTP/2 may be spoken: the first one dials. */
+/* Three calls to an origin that may support HTTP/2: the first one dials. */
 static pool *with_one_dialling(pool_ticket *first, pool_ticket *second, pool_ticket *third) {
     pool *p = pool_new(8);
     call_options s = limited(8);
@@ -125,7 +125,7 @@ static void test_all_dial_when_one_has_failed(void) {
     pool_ticket first, second, third;
     pool *p = with_one_dialling(&first, &second, &third);
     connection *out = NULL;
-    first.in_vain = true;
+    first.dial_failed = true;
     pool_cancel(p, &first);
     CHECK(pool_turn(p, &second, &out) == POOL_DIAL, "the second dials");
     CHECK(pool_turn(p, &third, &out) == POOL_DIAL, "and the third");
@@ -233,7 +233,7 @@ static void test_many_keys(void) {
         snprintf(keys[i], sizeof(keys[i]), "key %d", i);
         r.key = keys[i];
         r.key_length = (uint32_t)strlen(keys[i]);
-        r.key_hash = (uint32_t)i * 16; /* many in one slot, until the table grows */
+        r.key_hash = (uint32_t)i * 16; /* many keys in one slot, until the table grows */
         CHECK(pool_acquire(p, &r, &s, &w[i], &out) == POOL_DIAL, "key %d has a place of its own",
               i);
     }
@@ -274,9 +274,9 @@ static void test_threads_never_share_a_connection(void) {
     pthread_t threads[6];
     for (int i = 0; i < 6; i++) pthread_create(&threads[i], NULL, take_and_give, p);
     for (int i = 0; i < 6; i++) {
-        void *complaint = NULL;
-        pthread_join(threads[i], &complaint);
-        CHECK(complaint == NULL, "thread %d: %s", i, (char *)complaint);
+        void *certificate_error = NULL;
+        pthread_join(threads[i], &certificate_error);
+        CHECK(certificate_error == NULL, "thread %d: %s", i, (char *)certificate_error);
     }
     CHECK(counts(p).reused == 6 * TURNS && counts(p).opened == 2, "every turn had one of the two");
     pool_release(p);

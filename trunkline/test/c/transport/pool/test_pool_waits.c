@@ -2,15 +2,15 @@
 #include "transport/pool/capacity.h"
 #include "pool_ends.h"
 
-/* Who waits for whom: for another call's dial, for a driver that is away, for a place among all
- * that the process may have. */
+/* Waiting for another call's dial, for a driver that is not running, and for a connection within
+ * the limit of the process. */
 
 static void drop(pool *p, pool_ticket *w) {
     pool_cancel(p, w);
     waker_drop(w->waker);
 }
 
-/* Two calls to where HTTP/2 may be spoken: the first one dials, the second waits for it. */
+/* Two calls to an origin that may support HTTP/2: the first one dials, the second waits for it. */
 static pool *with_a_dial(pool_ticket *first, pool_ticket *second, uint32_t limit) {
     pool *p = pool_new(8);
     call_options s = limited(limit);
@@ -78,7 +78,7 @@ static void test_those_whose_driver_is_away_are_passed_over(void) {
     CHECK(pool_acquire(p, &here, &s, &late, &out) == POOL_CONNECTION, "others may take it");
     give_back(p, c);
     waker_arrive(away.waker);
-    CHECK(waker_clear(away.waker) && pool_called(p, &away), "it was called meanwhile");
+    CHECK(waker_clear(away.waker) && pool_turn_due(p, &away), "it was called meanwhile");
     CHECK(pool_turn(p, &away, &out) == POOL_CONNECTION && out == c, "and has it when it is back");
     pool_discard(p, c, false);
     waker_drop(away.waker);
@@ -96,18 +96,19 @@ static void test_who_is_not_called_need_not_look(void) {
     pool_ticket first = {.waker = shared}, second = {.waker = shared};
     CHECK(pool_acquire(p, &here, &s, &first, &out) == POOL_WAIT, "one waits");
     CHECK(pool_acquire(p, &here, &s, &second, &out) == POOL_WAIT, "another does");
-    CHECK(!pool_called(p, &first) && !pool_called(p, &second), "nothing is there for either");
+    CHECK(!pool_turn_due(p, &first) && !pool_turn_due(p, &second), "nothing is there for either");
     give_back(p, c);
-    CHECK(pool_called(p, &first) && !pool_called(p, &second), "then for the first alone");
+    CHECK(pool_turn_due(p, &first) && !pool_turn_due(p, &second), "then for the first alone");
     pool_cancel(p, &first);
-    CHECK(pool_called(p, &second), "then for the second");
+    CHECK(pool_turn_due(p, &second), "then for the second");
     pool_cancel(p, &second);
     waker_drop(shared);
     pool_release(p);
     close_far_ends();
 }
 
-/* What is known of a server outlives its connections, for some hundred servers. */
+/* The pool remembers some hundred origins that speak only HTTP/1.1, also without connections to
+ * them. */
 static void test_what_speaks_http1_is_remembered(void) {
     pool *p = pool_new(8);
     call_options s = limited(8);
@@ -138,7 +139,7 @@ static void test_what_failed_is_not_remembered(void) {
     pool_ticket first, second;
     pool *p = with_a_dial(&first, &second, 8);
     connection *out = NULL;
-    first.in_vain = true;
+    first.dial_failed = true;
     pool_cancel(p, &first);
     CHECK(pool_turn(p, &second, &out) == POOL_DIAL, "the second dials for itself");
     pool_cancel(p, &second);
@@ -153,7 +154,7 @@ static void test_what_failed_is_not_remembered(void) {
 /* ---- the process's limit ---- */
 
 static void test_the_limit_of_the_process_holds_over_all_pools(void) {
-    uint32_t usual = capacity_most();
+    uint32_t usual = capacity_limit();
     CHECK(usual > 0 && capacity_used() == 0, "by default there is one, and nothing is in use");
     capacity_set(2);
     pool *one = pool_new(8), *other = pool_new(8);
@@ -167,7 +168,7 @@ static void test_the_limit_of_the_process_holds_over_all_pools(void) {
     give_back(one, a);
     CHECK(waker_clear(first.waker) && !waker_clear(second.waker), "the first in line is woken");
     CHECK(pool_turn(one, &second, &out) == POOL_WAIT, "nobody goes before it");
-    CHECK(pool_called(other, &first) && pool_turn(other, &first, &out) == POOL_DIAL, "it has it");
+    CHECK(pool_turn_due(other, &first) && pool_turn(other, &first, &out) == POOL_DIAL, "it has it");
     pool_discard(one, b, false);
     CHECK(waker_clear(second.waker) && pool_turn(one, &second, &out) == POOL_CONNECTION,
           "then the second, which finds one that is idle");
@@ -187,7 +188,7 @@ static void test_the_limit_of_the_process_holds_over_all_pools(void) {
 }
 
 static void test_a_place_granted_to_one_who_leaves_goes_on(void) {
-    uint32_t usual = capacity_most();
+    uint32_t usual = capacity_limit();
     capacity_set(1);
     pool *p = pool_new(8);
     call_options s = limited(8);

@@ -2,8 +2,8 @@
 #include "transport/tls/tls_internal.h"
 #include "tls_peer.h"
 
-/* Who is let in, how sessions are resumed, and what may lie on a connection that is idle.
- * test_tls_io.c has the bytes. */
+/* Which certificates are accepted, how sessions are resumed, and what may arrive on an idle
+ * connection. test_tls_io.c tests reading and writing. */
 
 static identity authority, stranger, good;
 static tls_context *verifying, *trusting;
@@ -51,7 +51,7 @@ static void check_accepted(const identity *shown, const char *name) {
     peer_stop(&p);
 }
 
-/* The detail says which certificate, what is wrong, and what was expected. */
+/* The detail names the certificate, the fault, and what was expected. */
 static void check_refused(const identity *shown, const char *name, const char *const *parts) {
     tls_peer p = {.shows = shown};
     peer_start(&p);
@@ -145,7 +145,7 @@ static io_result result_of(tls_context *c, const tls_peer *p) {
     return client.result;
 }
 
-/* What was read before stays in use until all of the new can be used. */
+/* The files that were read before stay in use until all new ones are valid. */
 static void test_files_that_change_are_followed(void) {
     char path[256];
     identity strange = make_named("localhost", "DNS:localhost", &stranger);
@@ -273,7 +273,7 @@ static void test_many_contexts_do_not_stay(void) {
 
 /* ---- sessions ---- */
 
-/* One exchange, so that the tickets have come. Was the session resumed? */
+/* Makes one exchange, so that the tickets arrive. Returns whether the session was resumed. */
 static bool exchange(tls_context *c, uint16_t port, const char *key, bool notify) {
     char bytes[5];
     tls_client client = client_connect(c, port, "localhost", key);
@@ -320,8 +320,8 @@ static void test_a_ticket_serves_once(void) {
     peer_stop(&p);
 }
 
-/* A session that was made without verification must not open a verifying connection, even if it
- * could get there. */
+/* A session that was established without verification must not be accepted by a verifying context,
+ * even when it is in that context's cache. */
 static void check_trap(int version, const identity *shown, const char *name, const char *words) {
     tls_peer p = {.shows = shown, .version = version, .serve = serve_echo};
     peer_start(&p);
@@ -348,7 +348,7 @@ static void test_a_session_that_was_not_verified_opens_nothing(void) {
     free_identity(&unknown);
 }
 
-/* One that was verified, but for another name. */
+/* The session was verified, but for another name. */
 static void test_a_session_of_another_name_opens_nothing(void) {
     tls_peer p = {.shows = &good, .serve = serve_echo};
     peer_start(&p);
@@ -364,7 +364,7 @@ static void test_a_session_of_another_name_opens_nothing(void) {
     peer_stop(&p);
 }
 
-/* The same good session under as many keys, and as often under one, as anybody likes. */
+/* Keeps the same good session under `keys` keys, `times` times each; returns how many are kept. */
 static int count_kept(SSL_SESSION *session, int keys, int times) {
     const uint64_t nobody = 1 << 20;
     int kept = 0;

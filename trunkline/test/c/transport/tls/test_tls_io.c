@@ -1,8 +1,8 @@
 #include "transport/tls/tls_internal.h"
 #include "tls_peer.h"
 
-/* The bytes of a TLS connection: read, written, counted; ended well and badly; and what a look at
- * an idle connection finds. */
+/* Data of a TLS connection: reading, writing, and the counts of bytes; proper and improper ends;
+ * and the check of an idle connection. */
 
 static identity authority, good;
 static tls_context *context;
@@ -76,7 +76,7 @@ static void serve_nothing(tls_peer *p, SSL *ssl, int descriptor) {
     while (!__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE)) sleep_milliseconds(5);
 }
 
-/* Into a socket whose buffers fill up. */
+/* The data is sent into a socket whose buffers fill up. */
 static void test_what_was_sent_in_part_is_counted(void) {
     static char bytes[1 << 20];
     tls_peer p = {.shows = &good, .serve = serve_nothing};
@@ -146,7 +146,7 @@ static void test_a_clean_end_is_told_from_a_cut(void) {
     check_end(serve_bare_end, IO_TRUNCATED, "FIN alone is a cut");
 }
 
-/* SIGPIPE has its default action here: one of them would end this program. */
+/* SIGPIPE has its default action here: it would end this program. */
 static void test_a_reset_is_an_error_and_no_signal(void) {
     char bytes[8];
     tls_peer p = {.shows = &good, .serve = serve_reset};
@@ -197,9 +197,9 @@ static void test_a_handshake_that_fails_says_why(void) {
     tls_context_release(modern);
 }
 
-/* ---- the look at an idle connection ---- */
+/* ---- the check of an idle connection ---- */
 
-static int to_server[2], to_client[2]; /* pipes: each says when the other may go on */
+static int to_server[2], to_client[2]; /* pipes: a byte tells the other side to continue */
 
 static void wait_on(const int *ends) {
     char byte;
@@ -210,7 +210,7 @@ static void tell(const int *ends) {
     if (write(ends[1], "x", 1) != 1) give_up("write");
 }
 
-/* Answers one byte, and does `then` when the client is idle. */
+/* Sends one byte back, and calls `then` when the client is idle. */
 static void (*then)(SSL *ssl, int descriptor);
 
 static void serve_then(tls_peer *p, SSL *ssl, int descriptor) {

@@ -1,8 +1,8 @@
 #include "transport/tls/tls_internal.h"
 #include "tls_peer.h"
 
-/* What a server asks for when the handshake is long over: the client's certificate, and to begin
- * anew. */
+/* Requests of a server long after the handshake: for the client's certificate, and for
+ * renegotiation. */
 
 static identity authority, good, wrong, client;
 static char ca_file[256], client_file[256];
@@ -38,7 +38,7 @@ static void renegotiate(SSL *ssl) {
     char nothing;
     SSL_renegotiate(ssl);
     SSL_do_handshake(ssl);
-    SSL_peek(ssl, &nothing, 0); /* the client's part */
+    SSL_peek(ssl, &nothing, 0); /* processes the client's part of the handshake */
 }
 
 static void ask(SSL *ssl) {
@@ -66,12 +66,13 @@ static bool knows_client(SSL *ssl) {
     return known;
 }
 
-/* Has a byte come? Then makes the demands, and answers 'k' if the client is known, else 'u'. */
+/* Reads a byte, makes `demands` requests of the kind `wanted`, and responds 'k' if the client has
+ * sent its certificate, else 'u'. */
 static void serve_late(tls_peer *p, SSL *ssl, int descriptor) {
     char byte;
     (void)p, (void)descriptor;
     X509_STORE_add_cert(SSL_CTX_get_cert_store(SSL_get_SSL_CTX(ssl)), authority.certificate);
-    SSL_clear_mode(ssl, SSL_MODE_AUTO_RETRY); /* a look ends with the handshake */
+    SSL_clear_mode(ssl, SSL_MODE_AUTO_RETRY); /* SSL_peek must return when the handshake ends */
     SSL_set_options(ssl, SSL_OP_NO_SESSION_RESUMPTION_ON_RENEGOTIATION);
     if (SSL_read(ssl, &byte, 1) != 1) return;
     for (int i = 0; i < demands; i++)
@@ -87,7 +88,7 @@ static void serve_late(tls_peer *p, SSL *ssl, int descriptor) {
 
 /* ---- the client ---- */
 
-/* What is answered; 0 with *why, when the connection breaks. */
+/* Returns the response; 0 when the connection fails, with the reason in *why. */
 static char answer_to(tls_options options, int version, const char *protocol, failure *why) {
     options.verify = true;
     options.min_version = TLS1_2_VERSION;
@@ -99,14 +100,14 @@ static char answer_to(tls_options options, int version, const char *protocol, fa
     peer_start(&p);
     tls_client c = client_connect(context, p.port, "localhost", "late");
     CHECK(c.result == IO_DONE, "the handshake is done: %s", c.why.detail);
-    char answer = 0;
+    char byte = 0;
     client_write(&c, "x", 1);
-    client_read(&c, &answer, 1);
+    client_read(&c, &byte, 1);
     *why = c.why;
     client_close(&c, false);
     peer_stop(&p);
     tls_context_release(context);
-    return answer;
+    return byte;
 }
 
 static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
