@@ -24,20 +24,20 @@ module ScalePage
   INTRODUCTION = <<~TEXT.freeze
     # How far bulk runs go
 
-    What a fleet asks of its database and its Redis, by a seeded simulation (`rake bulk:scale` writes this page; seed #{SEED}).
-    Nothing here was measured on such a fleet. Each worker claims one slice after another and has 50 requests in flight; a
-    request takes 80 ms (median, log-normal with a spread of 0.8), in one slice of 1,000 twenty times as long; a worker
-    dies once an hour and is back after 5 s; leases are 30 s; what is over is recorded each 0.25 s.
+    The load of a fleet on its database and its Redis, from a seeded simulation (`rake bulk:scale` writes this page; seed
+    #{SEED}). Nothing here was measured on a real fleet. Each worker claims one slice after another and has 50 requests in
+    flight. A request takes 80 ms (median, log-normal with a spread of 0.8), in one of 1,000 slices twenty times as long. A
+    worker dies once an hour and is back after 5 s. Leases are 30 s; finished items are recorded every 0.25 s.
 
-    | fleet | requests/s | hours | database writes/s, mean | at most | Redis calls/s | lost to dead workers | lost to stragglers | requests made again |
+    | fleet | requests/s | hours | database writes/s, mean | database writes/s, maximum | Redis calls/s | lost to dead workers | lost to stragglers | repeated requests |
     |---|---|---|---|---|---|---|---|---|
   TEXT
 
   CONCLUSION = <<~TEXT.freeze
 
-    A write is one transaction: the cut of four slices, a claim, a record, a renewal, a report. Redis is asked by all workers
-    together #{REDIS_CALLS} times a second at most, whatever their number: the interval for which each takes its part grows with
-    them. Lost to stragglers: workers that have nothing left to do while the last slices end.
+    A write is one transaction: cutting four slices, a claim, a record, a lease renewal, or a report. All workers together
+    call Redis at most #{REDIS_CALLS} times a second, whatever their number: the interval for which each worker gets its share
+    grows with them. "Lost to stragglers" is the time of workers that have nothing left to do while the last slices end.
 
     ## What breaks first
   TEXT
@@ -65,10 +65,11 @@ module ScalePage
     workers = (FLEET[:workers] * DATABASE / writes).round(-1)
     <<~TEXT
       The database: a thousand workers that record four times a second write #{thousands(writes)} times a second, and one
-      PostgreSQL on one disk does some #{thousands(DATABASE)} small transactions. So it is full at about #{thousands(workers)} workers of this kind. The
-      number hardly depends on the size of a slice, for most writes are records; it falls with `interval`, which is not an
-      option, since what a dead worker does again grows with it. Redis is not what breaks, nor are leases: a dead worker costs
-      its slice 30 s of waiting, but nobody waits for it before the end.
+      PostgreSQL on one disk handles about #{thousands(DATABASE)} small transactions a second. So it is at its limit with about
+      #{thousands(workers)} such workers. This number hardly depends on the size of a slice, since most writes are records. It
+      would be higher with a longer `interval`; that is not an option, because a dead worker would then repeat more items.
+      Neither Redis nor leases are the limit: the slice of a dead worker waits 30 s, but no other work waits for it until the
+      end of the run.
     TEXT
   end
 

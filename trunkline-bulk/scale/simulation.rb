@@ -112,10 +112,11 @@ class ScaleSimulation
 
   def outcome(clocks)
     seconds = clocks.max
-    whole = seconds * @fleet.workers
+    worker_seconds = seconds * @fleet.workers
     Outcome.new(seconds: seconds, requests_a_second: @fleet.urls / seconds,
                 writes_a_second: @writes.each_value.sum / seconds, most_writes: @writes.each_value.max,
-                lost_to_leases: @lost / whole, lost_to_stragglers: clocks.sum { |clock| seconds - clock } / whole,
+                lost_to_leases: @lost / worker_seconds,
+                lost_to_stragglers: clocks.sum { |clock| seconds - clock } / worker_seconds,
                 repeated: @repeated.fdiv(@fleet.urls))
   end
 end

@@ -64,8 +64,8 @@ class TestCommand < BulkTest
     Dir.mkdir(path("arrow"))
     File.write(path("arrow/parquet.rb"), ARROW)
     held = Queue.new # responses after the first 150 wait until it is closed
-    asked = 0
-    server = serve { ((asked += 1) > 150 && held.pop) || [200, "ok", "X-Name: caf\u00e9\r\n"] }
+    requests = 0
+    server = serve { ((requests += 1) > 150 && held.pop) || [200, "ok", "X-Name: caf\u00e9\r\n"] }
     argv = ["run", urls(server, 300), "--out", path("r.parquet"), "--slice", "20", "--fields", "key,status,headers"]
     code = <<~RUBY
       $LOAD_PATH.unshift(#{path("arrow").inspect})

@@ -6,7 +6,7 @@ require_relative "test_helper"
 
 # Events for ActiveSupport::Notifications.
 class TestEvents < BulkTest
-  def told(name, &block)
+  def events_of(name, &block)
     events = []
     ActiveSupport::Notifications.subscribed(->(event) { events << event }, name, &block)
     events
@@ -16,7 +16,7 @@ class TestEvents < BulkTest
     server = serve
     run = bulk(Array.new(5) { |number| server.url("/#{number}") } + ["http://bad host/"], slice: 3)
     slices = nil
-    runs = told("run.trunkline_bulk") { slices = told("slice.trunkline_bulk") { run_bulk(run) } }
+    runs = events_of("run.trunkline_bulk") { slices = events_of("slice.trunkline_bulk") { run_bulk(run) } }
     assert_equal [{ bulk: "TestedBulk", run: "run", on: :here, state: :done, done: 5, failed: 1 }], runs.map(&:payload)
     assert_operator runs[0].duration, :>, 0
     assert_equal [["run", 3, 1, :complete]] * 2,
@@ -28,10 +28,10 @@ class TestEvents < BulkTest
   def test_a_slice_that_is_given_back
     server = serve { sleep(0.05) && [200, "ok"] }
     run = bulk(Array.new(100) { |number| server.url("/#{number}") }, slice: 100, concurrency: 2)
-    slices = told("slice.trunkline_bulk") do
+    slices = events_of("slice.trunkline_bulk") do
       thread = Thread.new { run_bulk(run) }
       eventually("it works") { server.total > 5 }
-      changes = told("change.trunkline_bulk") { run.pause("run", state: state) }
+      changes = events_of("change.trunkline_bulk") { run.pause("run", state: state) }
       assert_equal [%i[paused paused]], changes.map { |one| one.payload.values_at(:change, :state) }
       thread.join
     end

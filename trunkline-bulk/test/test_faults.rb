@@ -19,17 +19,17 @@ class TestFaults < BulkTest
 
   def test_redis_is_restarted_under_a_run
     redis = Server.redis or skip "redis-server is not installed (bin/setup)"
-    said = StringIO.new
-    Trunkline::Bulk.configure { |config| [config.redis = redis.url, config.logger = Logger.new(said)] }
+    log = StringIO.new
+    Trunkline::Bulk.configure { |config| [config.redis = redis.url, config.logger = Logger.new(log)] }
     server = serve
     run = bulk(Array.new(240) { |number| server.url("/#{number}") }, per_origin: 80, in_flight: 20)
     thread = Thread.new { run_bulk(run) }
     2.times do |count|
       eventually("it works") { server.total > 60 * (count + 1) }
       redis.halt
-      eventually("it is said") { said.string.scan("cannot be reached").size == count + 1 }
+      eventually("it is said") { log.string.scan("cannot be reached").size == count + 1 }
       redis.start
-      eventually("it is said") { said.string.scan("there again").size == count + 1 }
+      eventually("it is said") { log.string.scan("there again").size == count + 1 }
     end
     assert_done(thread.value, 240)
     assert_equal 240, server.total

@@ -33,13 +33,13 @@ class TestFleet < BulkTest
 
   def status = @state.run("Fetched/run")
 
-  def over?(status) = status.state == :done
+  def finished?(status) = status.state == :done
 
   # @yield called every EVERY seconds, until the run is over
   def meanwhile(seconds)
     limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
     count = 0
-    until over?(status)
+    until finished?(status)
       flunk "#{status.inspect}\n#{@fleet.logs}" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
       sleep EVERY
       yield count += 1
@@ -47,7 +47,7 @@ class TestFleet < BulkTest
     count
   end
 
-  def assert_whole
+  def assert_complete
     assert_equal [:done, ITEMS, 0, { "200" => ITEMS }], status.then { [_1.state, _1.done, _1.failed, _1.counts] }
     assert_equal ITEMS, @server.counts.size
     keys = @fleet.results
@@ -60,14 +60,14 @@ class TestFleet < BulkTest
     kills = done = 0
     meanwhile([ITEMS / 20, 180].max) do
       now = status
-      next if over?(now) || now.done < done + (2 * SLICE) # on a busy machine, the processes have not started yet
+      next if finished?(now) || now.done < done + (2 * SLICE) # on a busy machine, the processes have not started yet
 
       @fleet.replace
       done = now.done
       kills += 1
     end
     assert_operator kills, :>=, 1
-    assert_whole
+    assert_complete
   end
 
   # In CI, restarts of Redis and of the database are tested with one process (test_state_postgresql, test_limits).
@@ -81,7 +81,7 @@ class TestFleet < BulkTest
         server.start
         eventually("it answers") { server.answers? }
       end
-      assert_whole
+      assert_complete
     end
   end
 

@@ -25,8 +25,8 @@ class BulkTest < Minitest::Test
 
   def path(name) = File.join(@folder, name)
 
-  def serve(port = 0, &answer)
-    CountingServer.new(port, &answer).tap { |server| @servers << server }
+  def serve(port = 0, &responder)
+    CountingServer.new(port, &responder).tap { |server| @servers << server }
   end
 
   # An anonymous bulk class that reports the name "TestedBulk".

@@ -35,7 +35,7 @@ class TestJobs < BulkTest
   SliceJob = Trunkline::Bulk::SliceJob
 
   # A queue adapter that keeps jobs, so that the test can run or drop them.
-  class Kept
+  class StoringAdapter
     attr_reader :now, :later
 
     def initialize
@@ -61,7 +61,7 @@ class TestJobs < BulkTest
     ActiveJob::Base.execute(adapter.now.shift) until adapter.now.empty?
   end
 
-  def assert_whole
+  def assert_complete
     assert_equal [:done, 20, 0], status.then { [_1.state, _1.done, _1.failed] }
     assert_equal 20, @server.counts.size
     assert_equal Array.new(20) { |number| "TestJobs::Fetched/run/#{number}" },
@@ -70,7 +70,7 @@ class TestJobs < BulkTest
 
   def test_inline
     assert_equal :done, start.state
-    assert_whole
+    assert_complete
     assert_equal 20, @server.total
   end
 
@@ -85,11 +85,11 @@ class TestJobs < BulkTest
   def test_async
     start(:async)
     eventually("it is done") { status.state == :done }
-    assert_whole
+    assert_complete
   end
 
   def test_a_slice_for_each_job_and_no_more_jobs_than_are_to_wait
-    adapter = Kept.new
+    adapter = StoringAdapter.new
     assert_equal :running, start(adapter).state
     assert_equal [4, 1], [adapter.now.size, adapter.later.size]
     assert_operator adapter.later[0][1], :>, Time.now.to_f
@@ -97,14 +97,14 @@ class TestJobs < BulkTest
     ActiveJob::Base.execute(adapter.now.shift)
     assert_equal [3, 4], [@server.total, adapter.now.size]
     work(adapter)
-    assert_whole
+    assert_complete
     assert_equal 1, adapter.later.size
     ActiveJob::Base.execute(adapter.later.shift[0])
     assert_equal [[], []], [adapter.now, adapter.later]
   end
 
-  def test_the_watch_makes_good_what_the_queue_has_lost
-    adapter = Kept.new
+  def test_the_watchdog_replaces_jobs_that_the_queue_has_lost
+    adapter = StoringAdapter.new
     start(adapter)
     2.times { ActiveJob::Base.execute(adapter.now.shift) }
     adapter.now.clear
@@ -112,11 +112,11 @@ class TestJobs < BulkTest
     ActiveJob::Base.execute(adapter.later.shift[0])
     assert_equal [9, 4, 1], [@server.total, adapter.now.size, adapter.later.size]
     work(adapter)
-    assert_whole
+    assert_complete
   end
 
-  def test_a_watch_that_was_replaced_does_nothing
-    adapter = Kept.new
+  def test_a_watchdog_that_was_replaced_does_nothing
+    adapter = StoringAdapter.new
     start(adapter)
     first = adapter.later.shift[0]
     ActiveJob::Base.execute(first)
@@ -128,7 +128,7 @@ class TestJobs < BulkTest
   end
 
   def test_start_and_resume_go_on_where_all_jobs_are_lost
-    adapter = Kept.new
+    adapter = StoringAdapter.new
     start(adapter)
     ActiveJob::Base.execute(adapter.now.shift)
     [adapter.now, adapter.later].each(&:clear)
@@ -141,16 +141,16 @@ class TestJobs < BulkTest
     Fetched.resume("run", state: state)
     assert_equal 4, adapter.now.size
     work(adapter)
-    assert_whole
+    assert_complete
   end
 
-  def test_a_paused_run_keeps_its_watch_and_a_cancelled_one_does_not
-    adapter = Kept.new
+  def test_a_paused_run_keeps_its_watchdog_and_a_cancelled_one_does_not
+    adapter = StoringAdapter.new
     start(adapter)
-    { pause: 1, cancel: 0 }.each do |verb, watches|
+    { pause: 1, cancel: 0 }.each do |verb, watchdogs|
       Fetched.public_send(verb, "run", state: state)
       ActiveJob::Base.execute(adapter.later.shift[0])
-      assert_equal watches, adapter.later.size, verb
+      assert_equal watchdogs, adapter.later.size, verb
     end
   end
 
@@ -161,7 +161,7 @@ class TestJobs < BulkTest
   end
 
   def test_a_queue_of_its_own
-    adapter = Kept.new
+    adapter = StoringAdapter.new
     named = Class.new(Fetched) { options queue: :bulk }
     TestJobs.const_set(:Queued, named)
     SliceJob.queue_adapter = adapter
@@ -172,7 +172,7 @@ class TestJobs < BulkTest
   end
 
   def test_the_default_queue
-    adapter = Kept.new
+    adapter = StoringAdapter.new
     start(adapter)
     SliceJob.queue_name_prefix = "app"
     Fetched.start("other", on: :active_job, state: state)
@@ -183,7 +183,7 @@ class TestJobs < BulkTest
   end
 
   def test_a_queue_that_cannot_be_reached_for_a_moment
-    adapter = Kept.new
+    adapter = StoringAdapter.new
     failures = 2
     adapter.define_singleton_method(:enqueue) { |job| (failures -= 1) >= 0 ? raise("no queue") : super(job) }
     start(adapter)
@@ -191,14 +191,14 @@ class TestJobs < BulkTest
   end
 
   def test_limits_without_redis_are_told_once
-    Trunkline::Bulk::Limits.instance_variable_set(:@said, nil)
+    Trunkline::Bulk::Limits.instance_variable_set(:@warned, nil)
     limited = Class.new(Fetched) { options per_origin: 1_000 }
     TestJobs.const_set(:Limited, limited)
-    SliceJob.queue_adapter = Kept.new
-    told = StringIO.new
-    Trunkline::Bulk.configure { |config| config.logger = Logger.new(told) }
+    SliceJob.queue_adapter = StoringAdapter.new
+    log = StringIO.new
+    Trunkline::Bulk.configure { |config| config.logger = Logger.new(log) }
     %i[active_job here].each { |where| limited.start("run-#{where}", on: where, state: state, progress: false) }
-    assert_equal 1, told.string.scan("per_origin and in_flight hold for each process alone").size, told
+    assert_equal 1, log.string.scan("per_origin and in_flight hold for each process alone").size, log
   ensure
     Trunkline::Bulk.configure { |config| config.logger = nil }
     TestJobs.send(:remove_const, :Limited)
@@ -207,8 +207,8 @@ class TestJobs < BulkTest
   def test_what_jobs_cannot_find_is_told
     error = assert_raises(Trunkline::InvalidRequest) { run_bulk(bulk([]), on: :active_job) }
     assert_match(/needs a class with a name/, error.message)
-    own = Class.new(Trunkline::Bulk::State::SQLite).new(path("own.sqlite"))
-    error = assert_raises(Trunkline::InvalidRequest) { Fetched.start("run", on: :active_job, state: own) }
+    state = Class.new(Trunkline::Bulk::State::SQLite).new(path("own.sqlite"))
+    error = assert_raises(Trunkline::InvalidRequest) { Fetched.start("run", on: :active_job, state: state) }
     assert_match(/needs a state that jobs find/, error.message)
   end
 end

@@ -24,7 +24,7 @@ class TestKills < BulkTest
 
   def results = File.exist?(path("results")) ? File.readlines(path("results"), chomp: true) : []
 
-  def assert_whole
+  def assert_complete
     run = Trunkline::Bulk::State.of(state).run("Killed/run")
     assert_equal [:done, ITEMS, 0, ITEMS], [run.state, run.done, run.failed, run.total]
     keys = Array.new(ITEMS) { |number| "Killed/run/#{number}" }
@@ -49,7 +49,7 @@ class TestKills < BulkTest
     end
     Process.wait(Programs.start(program(server), path("output")))
     assert_operator kills, :>=, 2
-    assert_whole
+    assert_complete
     assert_operator results.size, :<, ITEMS + (kills * 200)
   end
 
@@ -64,7 +64,7 @@ class TestKills < BulkTest
       Programs.kill(pid)
     end
     Process.wait(Programs.start(code, path("output")))
-    assert_whole
+    assert_complete
   end
 
   def test_two_at_once_and_one_is_killed
@@ -73,7 +73,7 @@ class TestKills < BulkTest
     eventually("both work", 30) { server.total > 100 }
     Programs.kill(first)
     assert_predicate Process.wait2(second).last, :success?, File.read(path("output1"))
-    assert_whole
+    assert_complete
   end
 
   # The slices of a stopped process go to another when the lease ends; its later results are not recorded.
@@ -84,10 +84,10 @@ class TestKills < BulkTest
     stop_outside_transactions(first)
     second = Programs.start(program(server), path("output1"))
     assert_predicate Process.wait2(second).last, :success?, File.read(path("output1"))
-    assert_whole
+    assert_complete
     Process.kill(:CONT, first)
     assert_predicate Process.wait2(first).last, :success?, File.read(path("output0"))
-    assert_whole
+    assert_complete
   end
 
   # Simulates a full disk: no file of the process may grow any further.
@@ -102,7 +102,7 @@ class TestKills < BulkTest
     assert_match(/SQLite3|File too large/, File.read(path("output")))
     assert_operator done, :<, ITEMS
     assert_predicate Process.wait2(Programs.start(program(server), path("output"))).last, :success?
-    assert_whole
+    assert_complete
   end
 
   def test_an_item_that_kills_its_worker

@@ -8,7 +8,7 @@ require_relative "support/servers"
 # Limits of a fleet, with a real Redis.
 class TestLimits < BulkTest
   Limits = Trunkline::Bulk::Limits
-  Answer = Struct.new(:status, :fields) do
+  Response = Struct.new(:status, :fields) do
     def [](name) = fields[name]
   end
 
@@ -28,8 +28,8 @@ class TestLimits < BulkTest
   def fleet(count)
     count.times do
       shared = Limits::Redis.new(@redis.url, clock: -> { (@now * 1000).to_i })
-      counted = self
-      shared.define_singleton_method(:exchange) { |asks| counted.called && super(asks) }
+      counter = self
+      shared.define_singleton_method(:exchange) { |demands| counter.called && super(demands) }
       @fleet << Limits.new(shared, threaded: false)
     end
     @calls = 0
@@ -43,21 +43,21 @@ class TestLimits < BulkTest
   def simulate(seconds, origins:, per_second: nil, in_flight: nil, takes: 0.05, tick: 0.01, fleet: @fleet)
     starts = Hash.new(0)
     steps = fleet.to_h { |limits| [limits, @now + (rand * 0.1)] }
-    flying = []
+    active = []
     (seconds / tick).round.times do
       @now += tick
-      flying.shift.then { |_, share, slot| share.ended(slot) } while flying.any? && flying[0][0] <= @now
+      active.shift.then { |_, share, slot| share.ended(slot) } while active.any? && active[0][0] <= @now
       fleet.each do |limits|
         steps[limits] = @now + (limits.step(@now) || 0.1) if @now >= steps[limits]
         origins.each do |origin|
           share = limits.share(origin, per_second, in_flight)
           while (slot = share.reserve(@now, 0.0).last)
             starts[origin] += 1
-            flying << [@now + takes, share, slot]
+            active << [@now + takes, share, slot]
           end
         end
       end
-      yield flying if block_given?
+      yield active if block_given?
     end
     starts
   end
@@ -92,7 +92,7 @@ class TestLimits < BulkTest
   def test_in_flight_together
     fleet(4)
     most = 0
-    simulate(5, origins: ["a:80"], in_flight: 10, takes: 0.3) { |flying| most = [most, flying.size].max }
+    simulate(5, origins: ["a:80"], in_flight: 10, takes: 0.3) { |active| most = [most, active.size].max }
     assert_operator most, :<=, 10
     assert_operator most, :>=, 8
   end
@@ -109,7 +109,7 @@ class TestLimits < BulkTest
   def test_a_pause_that_one_has_learnt_holds_for_all
     first, second = fleet(2)
     simulate(1, origins: ["a:80", "b:80"], per_second: 50)
-    first.share("a:80", 50, nil).learn(nil, Answer.new(429, { "retry-after" => "1" }), @now)
+    first.share("a:80", 50, nil).learn(nil, Response.new(429, { "retry-after" => "1" }), @now)
     @fleet.each { |limits| limits.step(@now) }
     assert_in_delta 1.0, second.share("a:80", 50, nil).delay(@now), 0.2
     assert_operator second.share("b:80", 50, nil).delay(@now), :<, 0.2
@@ -124,14 +124,14 @@ class TestLimits < BulkTest
     fleet(4)
     simulate(1, origins: ["a:80"], per_second: 100)
     @redis.halt
-    said = StringIO.new
-    Trunkline::Bulk.configure { |config| config.logger = Logger.new(said) }
+    log = StringIO.new
+    Trunkline::Bulk.configure { |config| config.logger = Logger.new(log) }
     assert_in_delta 200, simulate(2, origins: ["a:80"], per_second: 100)["a:80"], 40
-    assert_equal 4, said.string.scan("one of 4").size # each process once
+    assert_equal 4, log.string.scan("one of 4").size # each process once
     @redis.start
-    said.truncate(0)
+    log.truncate(0)
     assert_in_delta 200, simulate(2, origins: ["a:80"], per_second: 100)["a:80"], 40
-    assert_equal 4, said.string.scan("there again").size
+    assert_equal 4, log.string.scan("there again").size
   ensure
     Trunkline::Bulk.configure { |config| config.logger = nil }
   end
@@ -158,13 +158,13 @@ class TestLimits < BulkTest
   end
 
   def test_in_flight_without_redis
-    flying = []
+    in_flight = []
     most = 0
     lock = Mutex.new
     server = serve do
-      lock.synchronize { most = [most, (flying << 1).size].max }
+      lock.synchronize { most = [most, (in_flight << 1).size].max }
       sleep 0.1
-      lock.synchronize { flying.pop }
+      lock.synchronize { in_flight.pop }
       [200, "ok"]
     end
     run_bulk(bulk(Array.new(30) { |number| server.url("/#{number}") }, in_flight: 3, concurrency: 10))

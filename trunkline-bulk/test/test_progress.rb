@@ -126,11 +126,11 @@ class TestProgress < BulkTest
 
   def test_lines_where_there_is_no_terminal
     output = StringIO.new
-    told = status
-    shown = Bulk::Progress.for(true, output: output) { told }
-    3.times { shown.tell }
-    shown.finish
-    assert_equal [told.to_s] * 2, output.string.lines.map(&:chomp)
+    current = status
+    progress = Bulk::Progress.for(true, output: output) { current }
+    3.times { progress.report }
+    progress.finish
+    assert_equal [current.to_s] * 2, output.string.lines.map(&:chomp)
     assert_nil Bulk::Progress.for(nil, output: output) { status }
     assert_nil Bulk::Progress.for(false, output: output) { status }
   end

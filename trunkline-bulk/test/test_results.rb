@@ -3,7 +3,7 @@
 require_relative "test_helper"
 require "stringio"
 require "trunkline/bulk/command"
-require "trunkline/bulk/results/whole"
+require "trunkline/bulk/results/complete_prefix"
 require "zstd-ruby"
 
 # Files of results: remainders of a killed process, bodies that are not text, a full disk.
@@ -12,7 +12,7 @@ class TestResults < BulkTest
   PACKED = { lines: ->(text) { text }, gzip: Zlib.method(:gzip), zstd: Zstd.method(:compress) }.freeze
 
   PACKED.each do |format, pack|
-    define_method(:"test_what_is_whole_of_#{format}") do
+    define_method(:"test_the_complete_prefix_of_#{format}") do
       random = Random.new(7)
       parts = Array.new(8) do |number|
         # A frame may contain the magic number of another, and the parts have frame headers of every size.
@@ -22,23 +22,23 @@ class TestResults < BulkTest
       cuts = ends.flat_map { |at| ((at - 12)..(at + 12)).to_a } + Array.new(100) { random.rand(ends.last) }
       cuts.grep(0..ends.last).each do |at|
         File.binwrite(path("file"), parts.join[0, at])
-        found = File.open(path("file"), "rb") { |file| Results::Whole.public_send(format, file) }
+        found = File.open(path("file"), "rb") { |file| Results::CompletePrefix.public_send(format, file) }
         assert_equal ends.select { |one| one <= at }.max, found
       end
     end
   end
 
   { "jsonl" => ->(text) { text }, "jsonl.gz" => PACKED[:gzip], "jsonl.zst" => PACKED[:zstd] }.each do |ending, pack|
-    define_method(:"test_a_#{ending}_goes_on_behind_what_is_whole") do
-      whole = pack.call(%({"key":"first"}\n))
-      File.binwrite(path("r.#{ending}"), whole + pack.call(%({"key":"cut"}\n))[0..-3])
+    define_method(:"test_a_#{ending}_goes_on_after_its_complete_prefix") do
+      complete = pack.call(%({"key":"first"}\n))
+      File.binwrite(path("r.#{ending}"), complete + pack.call(%({"key":"cut"}\n))[0..-3])
       rows = Results.open(path("r.#{ending}"), fields: %w[key error])
       rows.refuse("item", "none", "second")
       rows.flush
       error = assert_raises(Trunkline::InvalidRequest) { Results.open(path("r.#{ending}")) }
       assert_match(/is being written by another process/, error.message)
       rows.close
-      assert_equal whole + pack.call(%({"key":"second","error":"none"}\n)), File.binread(path("r.#{ending}"))
+      assert_equal complete + pack.call(%({"key":"second","error":"none"}\n)), File.binread(path("r.#{ending}"))
     end
   end
 
@@ -50,9 +50,9 @@ class TestResults < BulkTest
       Signal.trap("XFSZ", "IGNORE")
       Process.setrlimit(:FSIZE, 50)
       rows.refuse("item", "none", "a" * 100)
-      told = 2.times.map { rows.flush && nil rescue $!.class } # rubocop:disable Style/RescueModifier, Style/SpecialGlobalVars
+      errors = 2.times.map { rows.flush && nil rescue $!.class } # rubocop:disable Style/RescueModifier, Style/SpecialGlobalVars
       rows.close
-      exit! told == [Errno::EFBIG] * 2
+      exit! errors == [Errno::EFBIG] * 2
     end
     assert_predicate Process.wait2(pid).last, :success?
     assert_equal %({"key":"first"}\n), File.read(path("r.jsonl"))

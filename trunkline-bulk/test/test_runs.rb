@@ -177,31 +177,31 @@ class TestRuns < BulkTest
   end
 
   def test_retry_after_holds_the_origin
-    asked = []
+    times = []
     server = serve do
-      asked << Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      asked.size <= 3 ? [429, "", "Retry-After: 1\r\n"] : [200, "ok"]
+      times << Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      times.size <= 3 ? [429, "", "Retry-After: 1\r\n"] : [200, "ok"]
     end
     status = run_bulk(bulk(Array.new(6) { |number| server.url("/#{number}") }, concurrency: 3))
     assert_equal({ "200" => 6 }, status.counts)
-    assert_operator asked[3] - asked[2], :>, 0.9
+    assert_operator times[3] - times[2], :>, 0.9
   end
 
   def test_retry_after_may_be_a_time
-    asked = []
+    times = []
     server = serve do
-      asked << Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      asked.size == 1 ? [503, "", "Retry-After: #{(Time.now + 2).httpdate}\r\n"] : [200, "ok"]
+      times << Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      times.size == 1 ? [503, "", "Retry-After: #{(Time.now + 2).httpdate}\r\n"] : [200, "ok"]
     end
     assert_equal({ "200" => 1 }, run_bulk(bulk([server.url]), "time").counts)
-    assert_operator asked[1] - asked[0], :>, 0.9
+    assert_operator times[1] - times[0], :>, 0.9
   end
 
   def test_what_a_server_asks_for_is_waited_for_no_longer_than_hold
-    held = Trunkline::Bulk::Holdback.new(5)
+    backoff = Trunkline::Bulk::OriginBackoff.new(5)
     entry = Trunkline::Bulk::Entry.new.set(nil, 0, "item").tap { |one| one.origin = "http://api.test" }
-    assert held.keep?(entry, 3600.0)
-    assert_in_delta 5, held.wait, 1
+    assert backoff.defer?(entry, 3600.0)
+    assert_in_delta 5, backoff.wait, 1
     none = serve { [503, "", "Retry-After: 0\r\n"] }
     assert_equal({ "503" => 1 }, run_bulk(bulk([none.url], hold: 1.5), "none").counts)
     assert_operator none.total, :<, 5
@@ -209,26 +209,26 @@ class TestRuns < BulkTest
 
   def test_a_slow_source_is_not_waited_for
     server = serve
-    asked = nil
+    sent = nil
     run = bulk(slice: 100)
     run.source do
       Enumerator.new do |all|
         8.times do |number|
-          asked = server.total
+          sent = server.total
           all << server.url("/#{number}")
           sleep 0.4
         end
       end
     end
     assert_equal [:done, 8], run_bulk(run).then { [_1.state, _1.done] }
-    assert_operator asked, :>, 0 # requests were sent before the last item was there
+    assert_operator sent, :>, 0 # requests were sent before the last item was there
   end
 
   # A worker whose lease has expired for a moment gets it back.
   def test_a_lease_that_cannot_be_renewed_for_a_moment
     renewals = 0
     store = Trunkline::Bulk::State::SQLite.at(state)
-    store.define_singleton_method(:renew) { |*given| (renewals += 1) == 1 ? raise(IOError, "gone") : super(*given) }
+    store.define_singleton_method(:renew) { |*args| (renewals += 1) == 1 ? raise(IOError, "gone") : super(*args) }
     server = serve { sleep(2) && [200, "ok"] }
     assert_equal :done, bulk([server.url], lease: 1).start("run", state: store, progress: false).state
     assert_operator renewals, :>, 1
@@ -261,8 +261,8 @@ class TestRuns < BulkTest
 
   def test_progress
     server = serve
-    told = []
-    run_bulk(bulk([server.url("/")]), progress: ->(status) { told << status.to_s })
-    assert_match(/done, 1 done/, told.last)
+    statuses = []
+    run_bulk(bulk([server.url("/")]), progress: ->(status) { statuses << status.to_s })
+    assert_match(/done, 1 done/, statuses.last)
   end
 end

@@ -20,18 +20,18 @@ class TestSignatures < BulkTest
   def type_name(name) = RBS::TypeName.parse("::#{name}")
 
   def test_each_public_method_has_one
-    known = RBS::DefinitionBuilder.new(env: @environment)
-    bulk = known.build_singleton(type_name("Trunkline::Bulk")).methods.keys
-    own = (Trunkline::Bulk.singleton_methods(false) + Trunkline::Bulk::Definition.instance_methods(false)) - INTERNAL
-    assert_empty own - bulk
+    builder = RBS::DefinitionBuilder.new(env: @environment)
+    bulk = builder.build_singleton(type_name("Trunkline::Bulk")).methods.keys
+    actual = (Trunkline::Bulk.singleton_methods(false) + Trunkline::Bulk::Definition.instance_methods(false)) - INTERNAL
+    assert_empty actual - bulk
     [Trunkline::Bulk::RunStatus, Trunkline::Bulk::RunStatus::Origin, Trunkline::Bulk::Configuration,
      Trunkline::Bulk::Web].each do |type|
-      told = known.build_instance(type_name(type.name)).methods
-      own = type.instance_methods(false)
-      own = own.grep_v(/=\z/) if type < Struct # they are frozen
-      assert_empty own - told.keys, type
-      told = told.select { |_, method| method.defined_in == type_name(type.name) }.keys
-      assert_empty told - type.instance_methods - type.private_instance_methods, type
+      declared = builder.build_instance(type_name(type.name)).methods
+      actual = type.instance_methods(false)
+      actual = actual.grep_v(/=\z/) if type < Struct # they are frozen
+      assert_empty actual - declared.keys, type
+      declared = declared.select { |_, method| method.defined_in == type_name(type.name) }.keys
+      assert_empty declared - type.instance_methods - type.private_instance_methods, type
     end
   end
 

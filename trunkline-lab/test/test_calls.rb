@@ -7,7 +7,7 @@ require "trunkline/lab/peer"
 
 module Trunkline
   module Lab
-    # What the kinds of calls send, by the clients and by the programs in C.
+    # The requests that each kind of call sends, by the clients and by the programs in C.
     class TestCalls < Minitest::Test
       def calls(kind, path: "/x", more: -> { true }) = Calls.new(Peer::Call.of(path: path), kind, more)
 
@@ -56,7 +56,7 @@ module Trunkline
         assert_raises(ArgumentError) { calls("other") }
       end
 
-      # @return [Array<String>] the paths that a server was asked for while the block ran
+      # @return [Array<String>] the paths that a server received while the block ran
       def paths_asked_for
         seen = []
         script = lambda do |connection|
@@ -74,10 +74,10 @@ module Trunkline
           paths = paths_asked_for do |base|
             Limits::BareCurl.new(base: base).for_seconds("/x?a=1", 0.1, distinct: true, **way)
           end
-          asked = paths - ["/x?a=1"] # what opens the connections is not counted
+          measured = paths - ["/x?a=1"] # the requests that open the connections do not count
 
-          assert_operator asked.size, :>, 2
-          assert_distinct(asked, %r{\A/x\?a=1&\d{7}\z})
+          assert_operator measured.size, :>, 2
+          assert_distinct(measured, %r{\A/x\?a=1&\d{7}\z})
         end
       rescue Limits::Failed => error
         skip error.message
@@ -100,14 +100,14 @@ module Trunkline
 
       def yield_orders(origin)
         client = Trunkline.new(origin.plain, timeout: 10)
-        answer = client.post(Origins::ORDERS, json: { order: 1 }, params: { a: 1 },
-                                              headers: { "X-Request-Id" => "one" })
+        response = client.post(Origins::ORDERS, json: { order: 1 }, params: { a: 1 },
+                                                headers: { "X-Request-Id" => "one" })
 
-        assert_equal 370, answer.body.bytesize
-        assert_equal 48_211, answer.json["id"]
+        assert_equal 370, response.body.bytesize
+        assert_equal 48_211, response.json["id"]
         assert_equal ["application/json", "one", "W/\"5d41402abc4b2a76\""],
-                     %w[content-type x-request-id etag].map { |name| answer[name] }
-        assert_equal 12, answer.headers.count if origin.is_a?(Origins::Nginx)
+                     %w[content-type x-request-id etag].map { |name| response[name] }
+        assert_equal 12, response.headers.count if origin.is_a?(Origins::Nginx)
       ensure
         client&.close
       end

@@ -59,11 +59,11 @@ module Trunkline
       end
 
       def test_a_file_that_cannot_be_read_or_written_is_told_before_anything_is_measured
-        told = %r{\Atrunkline-lab: /nonexistent/x cannot be written: there is no such folder}
+        message = %r{\Atrunkline-lab: /nonexistent/x cannot be written: there is no such folder}
 
-        assert_match(told, refused("clients", "--json", "/nonexistent/x", status: FAILED))
-        assert_match(told, refused("sweep", "short", "--article", "/nonexistent/x", status: FAILED))
-        assert_match(told, refused("tour", "--html", "/nonexistent/x", status: FAILED))
+        assert_match(message, refused("clients", "--json", "/nonexistent/x", status: FAILED))
+        assert_match(message, refused("sweep", "short", "--article", "/nonexistent/x", status: FAILED))
+        assert_match(message, refused("tour", "--html", "/nonexistent/x", status: FAILED))
         assert_match(/cannot be written: no right to, or no file/, refused("xml", "--csv", Dir.tmpdir, status: FAILED))
         assert_match(/"" cannot be written/, refused("clients", "--html", "", status: FAILED))
         assert_match(%r{/nonexistent: No such file}, refused("load", "-D", "/nonexistent", "short"))
@@ -73,11 +73,11 @@ module Trunkline
       def test_what_is_no_result_is_told_in_one_sentence
         Dir.mktmpdir do |folder|
           file = File.join(folder, "x.json")
-          { "{" => /is not JSON/, "[]" => /is no result of trunkline-lab/ }.each do |text, told|
+          { "{" => /is not JSON/, "[]" => /is no result of trunkline-lab/ }.each do |text, message|
             File.write(file, text)
 
-            assert_match(told, refused("compare", file, file, status: FAILED))
-            assert_match(told, refused("report", folder, status: FAILED))
+            assert_match(message, refused("compare", file, file, status: FAILED))
+            assert_match(message, refused("report", folder, status: FAILED))
           end
           File.delete(file)
 
@@ -128,14 +128,14 @@ module Trunkline
           connection.answer("no", status: "500 Internal Server Error") while connection.request
         end
         Origins::Scripted.open(script) do |server|
-          told = refused("best", "#{server.plain}/x", status: FAILED)
+          message = refused("best", "#{server.plain}/x", status: FAILED)
 
           assert_match(%r{GET http://127\.0\.0\.1:\d+/x is answered 500 Internal Server Error: nothing was measured},
-                       told)
+                       message)
         end
       end
 
-      # Nothing is sent: the refusal comes first.
+      # Nothing is sent: the command is refused before.
       def test_more_than_is_polite_must_be_asked_for
         assert_match(/50 in flight is more than the 20 that are polite towards example\.test/,
                      refused("load", "-c", "50", "http://example.test/"))
@@ -153,17 +153,18 @@ module Trunkline
       end
 
       def test_a_title_says_what_each_kind_of_call_is_answered_with
-        own = Target.new("http://127.0.0.1:1", "/", ca_file: nil, title: "13,801 bytes, from nginx", origin: Object.new)
+        target = Target.new("http://127.0.0.1:1", "/", ca_file: nil, title: "13,801 bytes, from nginx",
+                                                       origin: Object.new)
         assert_equal ["13,801 bytes, from nginx", "#{Origins::ORDERS_BODY.bytesize} bytes of JSON, from nginx"],
-                     [own.title_of("distinct"), own.title_of("json")]
+                     [target.title_of("distinct"), target.title_of("json")]
         assert_equal "http://127.0.0.1/", Target.parse("http://127.0.0.1/").title_of("json")
       end
 
-      # With -z alone nobody says how many.
+      # With -z alone the number of calls is not given.
       def test_a_run_of_some_seconds_is_polite_too
-        asked = nil
+        arguments = nil
         process = Object.new
-        process.define_singleton_method(:ask) { |_, **arguments| (asked = arguments) && raise(Stop, "enough") }
+        process.define_singleton_method(:ask) { |_, **options| (arguments = options) && raise(Stop, "enough") }
         target = Target.parse("http://example.test/")
         target.define_singleton_method(:probe) { |*, **| nil }
         Target.stub(:open, ->(*, **, &block) { block.call(target) }) do
@@ -172,7 +173,7 @@ module Trunkline
           end
         end
 
-        assert_equal [Target::MOST_REQUESTS, Target::MOST_A_SECOND], asked.values_at(:requests, :rate)
+        assert_equal [Target::MOST_REQUESTS, Target::MOST_A_SECOND], arguments.values_at(:requests, :rate)
       end
 
       def test_user_and_password_of_a_url_are_sent_but_not_told
@@ -197,7 +198,7 @@ module Trunkline
 
       def test_a_url_of_ipv6
         server = TCPServer.new("::1", 0)
-        answers = Thread.new do
+        server_thread = Thread.new do
           loop do
             connection = Origins::Scripted::Connection.new(server.accept, 1)
             connection.answer("six") while connection.request
@@ -209,7 +210,7 @@ module Trunkline
       rescue Errno::EADDRNOTAVAIL
         skip "no IPv6 here"
       ensure
-        answers&.kill
+        server_thread&.kill
         server&.close
       end
 

@@ -6,7 +6,7 @@ require_relative "support/running_experiments"
 
 module Trunkline
   module Lab
-    # Each experiment but sweep and load, as small as it can be.
+    # Each experiment except sweep and load, at its smallest size.
     class TestExperiments < Minitest::Test
       include RunningExperiments
 
@@ -45,17 +45,18 @@ module Trunkline
       def test_safety_tells_replays_and_mixed_up_answers
         experiment("safety", "--no-faults", *CLIENTS) do |result, out|
           columns = result["tables"].first["columns"]
-          told = result["tables"].first["rows"].to_h { |row| [row.first, columns.zip(row).to_h] }
+          rows = result["tables"].first["rows"].to_h { |row| [row.first, columns.zip(row).to_h] }
 
-          assert_equal %w[no no no no], told["Trunkline"].values_at("POST sent twice", "PUT sent twice",
+          assert_equal %w[no no no no], rows["Trunkline"].values_at("POST sent twice", "PUT sent twice",
                                                                     "stray answer taken, at once",
                                                                     "stray answer taken, late")
-          assert_equal "yes", told["Net::HTTP"]["PUT sent twice"]
+          assert_equal "yes", rows["Net::HTTP"]["PUT sent twice"]
           assert_includes out, "Nothing replayed, mixed up or leaked: Trunkline."
         end
       end
 
-      # With 200 calls, a tenth of them and what a budget has at first are less than 1.2 for each.
+      # With 200 calls, retries for a tenth of them plus the budget's initial retries make less than 1.2 requests per
+      # call.
       def test_storm_counts_what_reaches_a_server_that_fails
         clients = "trunkline_retry,trunkline_retry_unlimited,faraday_retry"
         experiment("storm", "200", "1", "--client", clients) do |seen, out|
@@ -73,7 +74,7 @@ module Trunkline
         end
       end
 
-      # A hedge is paid for by twenty calls, of which the warm-up's may have saved ten.
+      # A hedge costs the budget of twenty calls; the warm-up's calls may have saved up for ten hedges.
       def test_tail_measures_the_slowest_answers_and_counts_what_they_cost
         clients = "trunkline_alone,trunkline_hedge,faraday_retry_impatient"
         experiment("tail", "100", "1", "--client", clients) do |result, out|
@@ -88,7 +89,7 @@ module Trunkline
         end
       end
 
-      # Net::HTTP tells nothing of its time; ours tells the server's from the wait for Ruby's lock.
+      # Net::HTTP reports no timings; Trunkline's separate the server's time from the wait for the GVL.
       def test_gvl_holds_what_clients_tell_beside_the_server_s_clock
         experiment("gvl", "2", "1", "--busy", "0,2", *CLIENTS) do |result, out|
           rows = result["tables"].first["rows"].to_h { |label, busy, *cells| [[label, busy], cells] }
@@ -119,7 +120,7 @@ module Trunkline
         assert_match(/--streams none: give numbers/, refused("tokens", "--streams", "none", status: USAGE))
       end
 
-      # Where Rails is installed. What is promised is measured, but not claimed here.
+      # Runs where Rails is installed. The promised effect is measured, but not asserted here.
       def test_nplus1_finds_the_calls_of_a_page_and_follows_the_advice
         out = refused("nplus1", "2", "1")
 
@@ -216,7 +217,7 @@ module Trunkline
         end
       end
 
-      # By few clients.
+      # Runs a tour with few clients.
       def tour(*options)
         few = [Peer.named("trunkline"), Peer.named("net_http")]
         Peer.stub(:all, few) { lab("tour", "--quiet", *options) }

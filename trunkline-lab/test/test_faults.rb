@@ -7,7 +7,7 @@ require "trunkline/lab/faults/trial"
 
 module Trunkline
   module Lab
-    # The table of servers that do wrong, and what is told of a client that meets them.
+    # The table of faulty servers, and the report about a client that calls them.
     class TestFaults < Minitest::Test
       include Running
 
@@ -22,16 +22,16 @@ module Trunkline
         end
       end
 
-      # Beside it the tests of the client demand the class of each error.
+      # The class of each error is asserted by the client's own tests.
       def test_trunkline_ends_each_call_as_the_table_has_it_and_answers_the_next
         floods, others = Faults::ALL.partition(&:flood?)
-        seen = trials("trunkline", others).merge(trials("trunkline", floods, at_once: 1))
-        seen.each do |fault, found|
+        results = trials("trunkline", others).merge(trials("trunkline", floods, at_once: 1))
+        results.each do |fault, found|
           next assert_equal "not tried", found[:outcome], fault.name if fault.untried
           next if fault.coding && !Trunkline.features[:codings].include?(fault.coding)
 
           assert_equal fault.body ? "answer" : "error", found[:outcome], "#{fault.name}: #{found}"
-          assert_equal "good", found[:after], "#{fault.name}: #{found}" if fault.asked? && !fault.late
+          assert_equal "good", found[:after], "#{fault.name}: #{found}" if fault.request_received? && !fault.late
           assert_equal 1, found[:sent], fault.name if fault.warm
         end
       end
@@ -39,22 +39,22 @@ module Trunkline
       def test_what_net_http_does_is_told
         names = %i[two_answers slow_body common_name_only close_of_a_kept_connection_on_get nested_bomb gzip_members
                    to_file expired]
-        told = trials("net_http", FAULTS.values_at(*names)).to_h { |fault, found| [fault.name, without_time(found)] }
+        ends = trials("net_http", FAULTS.values_at(*names)).to_h { |fault, found| [fault.name, without_time(found)] }
 
-        assert_equal "answer, next call: a wrong answer", told[:two_answers]
-        assert_equal "no end", told[:slow_body]
-        assert_equal "answer", told[:common_name_only]
-        assert_equal "error, sent 2 times", told[:close_of_a_kept_connection_on_get]
-        assert_equal "as sent", told[:nested_bomb]
-        assert_equal "1 bytes", told[:gzip_members]
-        assert_equal "-", told[:to_file]
-        assert_equal "error", told[:expired]
+        assert_equal "answer, next call: a wrong answer", ends[:two_answers]
+        assert_equal "no end", ends[:slow_body]
+        assert_equal "answer", ends[:common_name_only]
+        assert_equal "error, sent 2 times", ends[:close_of_a_kept_connection_on_get]
+        assert_equal "as sent", ends[:nested_bomb]
+        assert_equal "1 bytes", ends[:gzip_members]
+        assert_equal "-", ends[:to_file]
+        assert_equal "error", ends[:expired]
       end
 
       def test_a_process_that_dies_is_told
-        seen = trial("net_http") { |trial| trial.run(dying) }
+        result = trial("net_http") { |trial| trial.run(dying) }
 
-        assert_equal %w[crash crash], seen.values_at(:outcome, :told)
+        assert_equal %w[crash crash], result.values_at(:outcome, :told)
       end
 
       def test_the_command_has_a_table_for_each_group_of_faults
@@ -69,12 +69,12 @@ module Trunkline
 
       private
 
-      # What is told, but for the seconds, which a busy machine adds.
+      # The reported text without the seconds, which depend on the machine's load.
       def without_time(found) = found[:told].sub(/, \d+\.\d s(?=,|\z)/, "")
 
       def trial(id)
         preloaded = Preloaded.new(Peer.named(id))
-        preloaded.wait_until_it_is_loaded
+        preloaded.wait_until_loaded
         identities = Faults::Identities.new
         Dir.mktmpdir do |folder|
           authority = File.join(folder, "authority.pem")
@@ -85,24 +85,25 @@ module Trunkline
         preloaded&.stop
       end
 
-      # @return [Hash] fault => what Trial#run gives
+      # @return [Hash] fault => the result of Trial#run
       def trials(id, faults, at_once: AT_ONCE)
-        seen = {}
+        results = {}
         left = Queue.new(faults).close
         Array.new(at_once) do
           Thread.new do
             trial(id) do |one|
               while (fault = left.pop)
-                seen[fault] = seen_of(one, fault)
+                results[fault] = result_of(one, fault)
               end
             end
           end
         end.each(&:join)
-        seen
+        results
       end
 
-      # On a busy machine the server may be too late for the call that follows, but not each time.
-      def seen_of(trial, fault)
+      # On a busy machine the server may be too late for the call that follows, but not each time, so this tries three
+      # times.
+      def result_of(trial, fault)
         found = nil
         3.times do
           found = trial.run(fault)
@@ -111,7 +112,7 @@ module Trunkline
         found
       end
 
-      # The worker that asked is found by its end of the connection, and killed.
+      # The server kills the worker that sent the request; it finds the worker by its end of the connection.
       def dying
         script = lambda do |connection|
           Process.kill("KILL", owner(inode_of_peer(connection)))
@@ -120,7 +121,7 @@ module Trunkline
         Faults::Fault.new(group: "Heads", name: :dying, verb: :get, pause: 0, headers: {}, script: script)
       end
 
-      # By both ends: its port may be that of an older connection, too.
+      # Searches by both ends: an older connection may have the same port.
       def inode_of_peer(connection)
         ends = [connection.tcp.remote_address, connection.tcp.local_address].map { |one| format(":%04X", one.ip_port) }
         rows = File.foreach("/proc/net/tcp").map(&:split)

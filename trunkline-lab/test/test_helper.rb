@@ -7,7 +7,7 @@ require "json"
 require "stringio"
 require "tmpdir"
 
-# Nothing is downloaded, and what is found out about installed gems is found out anew.
+# The cache is empty: gems are not downloaded, and the installed ones are searched for anew.
 ENV["TRUNKLINE_LAB_CACHE"] = Dir.mktmpdir("trunkline-lab-cache-")
 Minitest.after_run { FileUtils.rm_rf(ENV.fetch("TRUNKLINE_LAB_CACHE")) }
 
@@ -18,8 +18,8 @@ require "trunkline/lab/target"
 
 module Trunkline
   module Lab
-    # What tests of the command line share. Runs are tiny and nothing is claimed about speed: a noisy machine is no
-    # failure (exit status 3).
+    # Helpers of the tests of the command line. Runs are tiny and nothing is asserted about speed: a noisy machine is
+    # not a failure (exit status 3).
     module Running
       MEASURED = [DONE, NOISY].freeze
 
@@ -31,7 +31,7 @@ module Trunkline
         [status, out.string, err.string]
       end
 
-      # Runs a command and reads its JSON. Its page and its CSV tell the same.
+      # Runs a command and reads its JSON. Its page and its CSV must contain the same result.
       def measured(*argv)
         Dir.mktmpdir do |folder|
           files = Output::Files::KINDS.keys.to_h { |kind| [kind, File.join(folder, "result.#{kind}")] }

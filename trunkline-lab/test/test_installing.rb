@@ -6,11 +6,11 @@ require "trunkline/lab/preloaded"
 
 module Trunkline
   module Lab
-    # Getting the clients' gems, and loading the clients.
+    # Installing the clients' gems, and loading the clients.
     class TestInstalling < Minitest::Test
       include Running
 
-      # A bundle of which some cannot be had.
+      # A bundle that cannot be installed for some clients.
       def bundle(folder)
         Object.new.tap do |bundle|
           bundle.define_singleton_method(:environment) { folder == "curb" ? raise(Bundle::Failed, "no compiler") : {} }
@@ -27,7 +27,7 @@ module Trunkline
         Bundle.download = nil
       end
 
-      # Two at the same time would write to one shelf.
+      # Two installations at the same time would write to the same folder.
       def test_one_bundle_is_installed_at_a_time
         inside = most = 0
         run = lambda do |*, **|
@@ -44,7 +44,7 @@ module Trunkline
         assert_equal 1, most
       end
 
-      # @return [Boolean] whether it failed
+      # @return [Boolean] whether the installation failed
       def install(name)
         Bundle.new(name, { "none" => ">= 0" }).environment
         false
@@ -52,7 +52,7 @@ module Trunkline
         true
       end
 
-      # @return [Class] a client whose code is not what it should be
+      # @return [Class] a client whose code raises when it is loaded
       def broken(folder)
         file = File.join(folder, "broken.rb")
         File.write(file,
@@ -64,7 +64,7 @@ module Trunkline
       def test_a_client_that_cannot_be_loaded_is_told
         Dir.mktmpdir do |folder|
           preloaded = Preloaded.new(broken(folder))
-          error = assert_raises(PeerProcess::Failed) { preloaded.wait_until_it_is_loaded }
+          error = assert_raises(PeerProcess::Failed) { preloaded.wait_until_loaded }
 
           assert_equal "its code could not be loaded", error.message
         ensure
@@ -75,7 +75,7 @@ module Trunkline
       def test_forks_of_a_preloaded_client_answer_each_for_itself
         script = ->(connection) { connection.answer(connection.number.to_s) while connection.request }
         preloaded = Preloaded.new(Peer.named("net_http"))
-        preloaded.wait_until_it_is_loaded
+        preloaded.wait_until_loaded
         Origins::Scripted.open(script) do |server|
           bodies = Array.new(2) do
             preloaded.process(base: server.plain) { |process| process.ask(:probe, call: { path: "/" })[:body] }

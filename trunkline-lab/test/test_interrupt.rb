@@ -6,10 +6,10 @@ require "trunkline/lab/processes"
 
 module Trunkline
   module Lab
-    # The program as a process of its own: Ctrl-C, and output that nobody reads.
+    # The program as a separate process: Ctrl-C, and output to a closed pipe.
     class TestInterrupt < Minitest::Test
       PROGRAM = File.expand_path("../exe/trunkline-lab", __dir__)
-      SEEN = 100 # requests until Ctrl-C: the warm-up is over, and some samples are whole by then
+      SEEN = 100 # requests until Ctrl-C: the warm-up is over, and some samples are complete by then
       PATIENCE = 30
 
       def start(*arguments, **options)
@@ -17,8 +17,8 @@ module Trunkline
         Process.spawn(RbConfig.ruby, *paths, PROGRAM, *arguments, **options)
       end
 
-      # Interrupts a command that would go on without end, when its server has seen some requests.
-      # @return [String] what it printed
+      # Interrupts a command that would run endlessly, when its server has received some requests.
+      # @return [String] the command's output
       def interrupted(*arguments)
         ready = Queue.new
         open = 0
@@ -38,7 +38,7 @@ module Trunkline
         end
       end
 
-      # What never comes must not stop the suite.
+      # Waits with a deadline, so that a server that receives nothing does not stop the suite.
       def wait_for(ready)
         deadline = Clock.now + PATIENCE
         sleep 0.02 while ready.empty? && Clock.now < deadline
@@ -46,7 +46,7 @@ module Trunkline
         refute_empty ready, "the server has not seen #{SEEN} requests within #{PATIENCE} s"
       end
 
-      # Tells how many connections have come and gone.
+      # Returns a server script that yields 1 for each opened and -1 for each closed connection.
       def counting(ready)
         seen = 0
         lambda do |connection|
@@ -56,7 +56,7 @@ module Trunkline
             ready << true if (seen += 1) == SEEN
           end
         ensure
-          yield(-1) # a worker that was killed may have left by a reset
+          yield(-1) # in an ensure, since a killed worker may have reset its connection
         end
       end
 
@@ -83,7 +83,7 @@ module Trunkline
       end
 
       # @param out [IO]
-      # @return [Array(Integer, String)] exit status, and what came to standard error
+      # @return [Array(Integer, String)] exit status, and the text on standard error
       def ended(*arguments, out:)
         Tempfile.create("trunkline-lab-errors-") do |errors|
           pid = start(*arguments, out: out, err: errors)
@@ -106,10 +106,10 @@ module Trunkline
 
       def test_tells_when_its_output_cannot_be_written
         skip "there is no /dev/full" unless File.exist?("/dev/full")
-        status, told = ended("--help", out: File.open("/dev/full", "w"))
+        status, output = ended("--help", out: File.open("/dev/full", "w"))
 
         assert_equal FAILED, status
-        assert_match(/\Atrunkline-lab: No space left on device.*\n\z/, told)
+        assert_match(/\Atrunkline-lab: No space left on device.*\n\z/, output)
       end
     end
   end

@@ -51,7 +51,7 @@ module Trunkline
       def test_can_be_read_without_eyes_or_a_pointer
         marks = page.scan(/<(?:circle|rect)[^>]*data-tip[^>]*>/)
 
-        assert_equal 44, marks.size # of two results, and for two widths
+        assert_equal 44, marks.size # of two results, at two widths each
         assert(marks.all? { |mark| mark.include?("tabindex=\"0\"") && mark.match?(/aria-label="[^"]+"/) })
         assert_equal page.scan("<table>").size, page.scan("<caption>").size
         assert_includes page, "<html lang=\"en\">"
@@ -67,7 +67,7 @@ module Trunkline
         assert_equal 4, wide.size
       end
 
-      # Zero is a value like others there.
+      # On a linear axis zero is a value like any other.
       def test_a_chart_over_time_has_one_linear_axis_and_no_dots
         points = [[0, 0], [5, 1], [10, 400]].map { |x, y| { x: x, y: y } }
         chart = { kind: "lines", title: "load", x: "seconds", y: "requests/s",
@@ -117,17 +117,17 @@ module Trunkline
         assert_equal [0.0, 25.0, 50.0, 75.0, 100.0], Output::Scale.new([90, 40]).ticks.map(&:to_f)
       end
 
-      # Every label, in pixels of the window.
+      # The height of the smallest label, in pixels of the window.
       LETTERS = <<~JS
         Math.min(...[...document.querySelectorAll("figure > svg text")].filter((text) => text.checkVisibility())
           .map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a))
       JS
-      # What is wider than the page: its own right edge, or a cell beyond it.
+      # Elements wider than the page: their own right edge, or that of a cell, is beyond it.
       OVERFLOW = <<~JS
         [...document.querySelectorAll("td, th, pre, svg")].filter((one) => one.checkVisibility())
           .filter((one) => one.getBoundingClientRect().right > innerWidth + 1).length
       JS
-      # The labels of lines against the charts below them.
+      # Whether the labels of lines are apart from the charts below them.
       LEGENDS_APART = <<~JS
         [...document.querySelectorAll("figure")].every((figure) => {
           const legend = figure.querySelector("ul.legend");
@@ -136,10 +136,10 @@ module Trunkline
         })
       JS
 
-      # The marks of the charts that are shown at this width.
+      # The marks of the charts that are visible at this width.
       MARKS = "[...document.querySelectorAll('[data-tip]')].filter((one) => one.checkVisibility())"
 
-      # @yield [browser, path] the page of the result
+      # @yield [browser, path] the path of the result's page
       def browse
         skip "no Chromium here (bin/setup installs it where there is a package of it)" unless Browser.program
         Dir.mktmpdir do |folder|
@@ -178,7 +178,7 @@ module Trunkline
         end
       end
 
-      # Points at a mark: the picture of the window is another one, and the old one again when the pointer has gone.
+      # Points at a mark: the screenshot must change, and be the same as before when the pointer has left.
       def assert_pointed(browser, number)
         mark = "#{MARKS}[#{number}]"
         browser.js("#{mark}.scrollIntoView({ block: 'center' })")

@@ -6,12 +6,12 @@ require "trunkline/lab/commands/load"
 
 module Trunkline
   module Lab
-    # What may be called a result, and what is said about it.
+    # When a run counts as a result, and how it is described.
     class TestResult < Minitest::Test
       TIGHT = [100.0, 101.0, 102.0, 100.5, 101.5].freeze
       LOOSE = [10.0, 100.0, 1000.0, 20.0, 700.0].freeze
 
-      # @param foreign [Float] how much of the machine others took
+      # @param foreign [Float] the share of the machine that other programs used
       def result(samples, foreign: 0.0, timed: true)
         noise = Struct.new(:foreign).new(foreign)
         Noise.stub(:new, noise) do
@@ -65,12 +65,12 @@ module Trunkline
 
       def test_keeps_no_secrets_of_the_command_line
         secrets = ["http://user:secret@example.test/", "Authorization: Bearer secret", "X-Api-Key:secret"]
-        told = Result.new(command: "load", title: "t", arguments: [*secrets, "-n5"]).to_h[:arguments]
+        hidden = Result.new(command: "load", title: "t", arguments: [*secrets, "-n5"]).to_h[:arguments]
 
-        assert_equal ["http://[hidden]@example.test/", "Authorization: [hidden]", "X-Api-Key: [hidden]", "-n5"], told
+        assert_equal ["http://[hidden]@example.test/", "Authorization: [hidden]", "X-Api-Key: [hidden]", "-n5"], hidden
       end
 
-      # What load says of a run in which its own process was busy for that share of the time.
+      # The verdict of `load` on a run in which its own process was busy for that share of the time.
       def verdict(share)
         command = Commands::Load.new(out: StringIO.new, err: StringIO.new)
         result = result(TIGHT)

@@ -6,12 +6,12 @@ require "trunkline/lab/rounds"
 
 module Trunkline
   module Lab
-    # How often is measured when there is little time: the clock is the test's own.
+    # The number of rounds when time is short, with a clock that the test controls.
     class TestRounds < Minitest::Test
       def setup = @now = 100.0
 
-      # @param seconds [Float] that each round takes
-      # @param budget [Float, nil] seconds for all
+      # @param seconds [Float] duration of each round
+      # @param budget [Float, nil] seconds for all rounds
       def rounds(wanted, seconds:, budget:)
         Rounds.new(wanted, deadline: budget && (@now + budget), clock: -> { @now }).tap do |rounds|
           rounds.each { @now += seconds }
@@ -87,7 +87,7 @@ module Trunkline
         assert_in_delta 0.0, budget.share("c")
       end
 
-      # Every experiment has a weight, and all that repeat can be told to repeat less.
+      # Every experiment has a weight, and every one that repeats can be made to repeat less.
       def test_the_tour_gives_each_experiment_its_share
         CLI.command("tour")
 

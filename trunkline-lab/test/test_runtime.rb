@@ -6,7 +6,7 @@ require_relative "support/peer_elsewhere"
 
 module Trunkline
   module Lab
-    # A peer whose worker runs on another Ruby, here this one with a variable of its own.
+    # A peer whose worker runs on another Ruby; here the same Ruby with an additional environment variable.
     class TestRuntime < Minitest::Test
       CALL = { verb: "GET", path: "/" }.freeze
 

@@ -5,9 +5,10 @@ require "trunkline/lab/search"
 
 module Trunkline
   module Lab
-    # The search against services whose capacity is known.
+    # The search run against services whose capacity is known.
     class TestSearch < Minitest::Test
-      # So many workers, each answering 50 a second, and so many that may wait; beyond, calls are refused.
+      # A service with that many workers, each of which handles 50 requests a second, and room for that many waiting
+      # requests; it refuses further calls.
       def service(workers:, room: Float::INFINITY, cpu: 0.1)
         lambda do |concurrency|
           busy = [concurrency, workers].min
@@ -51,7 +52,7 @@ module Trunkline
         assert_includes 21..32, found.refused_from
       end
 
-      # 8 workers make 400/s from 8 in flight on, refusals begin beyond 40; each sample is off by up to 15 %.
+      # 8 workers handle 400/s from 8 in flight on and refuse requests beyond 40; each sample is off by up to 15 %.
       def test_takes_no_noise_on_the_plateau_for_a_refusal
         100.times do |seed|
           random = Random.new(seed)

@@ -7,7 +7,7 @@ require "trunkline/lab/simulation/tail"
 module Trunkline
   module Lab
     class TestSimulation < Minitest::Test
-      # Runs the block in a fiber of a simulation, to the end.
+      # Runs the block in a fiber of a simulation, until the simulation ends.
       def simulate(seed = 1, &block)
         simulation = Simulation.new(seed)
         simulation.after(0) { Fiber.new { block.call(simulation) }.resume }
@@ -43,7 +43,7 @@ module Trunkline
         assert_in_delta 5_000, count, 300
       end
 
-      # One worker that takes a second, and room for one request that waits.
+      # One worker that takes a second per request, and room for one waiting request.
       def test_a_server_refuses_what_its_queue_cannot_hold_and_goes_on_for_those_who_gave_up
         simulation = Simulation.new(1)
         server = Simulation::Server.new(simulation, workers: 1, queue: 1) { 1.0 }
@@ -69,7 +69,7 @@ module Trunkline
       end
 
       class << self
-        # Tests share the runs.
+        # The tests share these runs.
         def storms = @storms ||= Simulation::Storm::WAYS.transform_values { |way| Simulation::Storm.run(way, 7) }
         def tails = @tails ||= Simulation::Tail::WAYS.transform_values { |way| Simulation::Tail.run(way, 7) }
       end
@@ -95,7 +95,7 @@ module Trunkline
         assert_operator hedged.extra, :<=, 0.055
       end
 
-      # Then a second request for each is what the server cannot bear.
+      # When all responses are slow, the server cannot bear a second request for each.
       def test_the_budget_keeps_hedging_small_when_all_answers_are_slow
         within = Simulation::Tail::TROUBLE
         none, unlimited, hedged = self.class.tails.values

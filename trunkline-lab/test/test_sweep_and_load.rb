@@ -5,7 +5,7 @@ require_relative "support/running_experiments"
 
 module Trunkline
   module Lab
-    # sweep and load, each as small as it can be.
+    # sweep and load, each at its smallest size.
     class TestSweepAndLoad < Minitest::Test
       include RunningExperiments
 
@@ -26,7 +26,7 @@ module Trunkline
         end
       end
 
-      # Of somebody's own server, the request is repeated as it was given unless another kind is asked for.
+      # On a user's server, the given request is repeated unchanged unless another kind of call is requested.
       def test_sweep_makes_the_kinds_of_calls_that_it_is_asked_for
         seen = []
         Origins::Scripted.open(recording(seen)) do |server|
@@ -68,7 +68,7 @@ module Trunkline
         recorder.to_h[:opened]
       end
 
-      # @return [Proc] a script that keeps the requests, and answers each with the JSON that it brought
+      # @return [Proc] a script that stores the requests, and echoes the JSON of each
       def recording(seen)
         lambda do |connection|
           while (request = connection.request)
@@ -80,7 +80,7 @@ module Trunkline
 
       def assert_distinct(seen)
         gets, posts = seen.partition { |request| request.verb == "GET" }
-        paths = gets.map(&:target) - ["/x?a=1"] # the first call of all
+        paths = gets.map(&:target) - ["/x?a=1"] # the very first call
 
         assert_operator paths.size, :>, 5
         assert_empty(paths.tally.select { |_, times| times > 1 })
@@ -147,7 +147,7 @@ module Trunkline
           result = JSON.parse(File.read(files.first))
 
           assert_empty(SCHEMA.validate(result).map { |problem| problem["error"] })
-          assert_equal %w[-n 200 -c 2 --quiet --json a.json short], result["arguments"] # without the folder
+          assert_equal %w[-n 200 -c 2 --quiet --json a.json short], result["arguments"] # the file without its folder
           result["figures"].each { |figure| assert_operator figure["samples"].size, :>=, 16, figure["name"] }
           status, out, = lab("compare", *files)
 
@@ -157,7 +157,7 @@ module Trunkline
         end
       end
 
-      # 20 calls of 10 ms each by one connection take 200 ms, but should have started within 20 ms.
+      # 20 calls of 10 ms each on one connection take 200 ms, but at 1000/s they should have started within 20 ms.
       def test_load_with_a_rate_tells_what_waiting_for_a_turn_cost
         skip "without nginx, how long an answer takes is another matter" unless Origins::Nginx.available?
         experiment("load", "-n", "20", "-c", "1", "-q", "1000", "slow") do |result, out|
@@ -190,8 +190,8 @@ module Trunkline
 
       def test_load_speaks_the_version_that_is_asked_for
         skip "Puma speaks no HTTP/2" unless Origins::Nginx.available?
-        { "2" => "2", "auto" => "2", "1.1" => "1.1" }.each do |asked, spoken|
-          experiment("load", "-n", "20", "-c", "5", "--tls", "--http", asked, "short") do |_, out|
+        { "2" => "2", "auto" => "2", "1.1" => "1.1" }.each do |version, spoken|
+          experiment("load", "-n", "20", "-c", "5", "--tls", "--http", version, "short") do |_, out|
             assert_match(/^HTTP Version: +#{Regexp.escape(spoken)}$/, out)
             assert_match(/^Complete requests: +20$/, out)
             assert_match(/^Keep-Alive requests: +19$/, out) if spoken == "2"
@@ -199,7 +199,7 @@ module Trunkline
         end
       end
 
-      # @return [Proc] a script: the first request of all is answered well, the others as is told
+      # @return [Proc] a script that responds to the very first request with 200, to the others with this status
       def after_the_first(status)
         first = true
         lambda do |connection|
@@ -219,10 +219,10 @@ module Trunkline
           assert_includes out, "5 of 5 calls failed: 5 answered 503."
         end
         { "500 Internal Server Error" => "0.0 % were refused (429 or 503), 100.0 % failed",
-          "503 Service Unavailable" => "100.0 % were refused (429 or 503), 0.0 % failed" }.each do |answer, told|
-          Origins::Scripted.open(after_the_first(answer)) do |server|
+          "503 Service Unavailable" => "100.0 % were refused (429 or 503), 0.0 % failed" }.each do |status, sentence|
+          Origins::Scripted.open(after_the_first(status)) do |server|
             assert_includes refused("best", "--max", "2", "-z", "0.05", "#{server.plain}/x", status: FAILED),
-                            "/x answered no call well: #{told}"
+                            "/x answered no call well: #{sentence}"
           end
         end
         Origins::Scripted.open(after_the_first("500 Internal Server Error")) do |server|

@@ -41,7 +41,7 @@ module Trunkline
         assert_equal DONE, lab("load", "-n", "20", "--accept-noise", "--fail-if", "p50>50s", "short").first
       end
 
-      # One of three calls fails, after the first that tries whether there is a server.
+      # One of three calls fails, after the first call, which tests whether there is a server.
       def test_a_limit_of_errors_says_how_many_calls_may_fail
         answered = 0
         script = lambda do |connection|

@@ -2,7 +2,7 @@
 
 require_relative "test_helper"
 
-# What Builder's users rely on, said once in words; test_differential.rb compares the rest.
+# The behaviour that Builder's users rely on, as examples; test_differential.rb compares the rest.
 class TestBuilder < Minitest::Test
   Builder = Trunkline::XML::Builder
 
@@ -221,7 +221,7 @@ class TestBuilder < Minitest::Test
 
   def test_subclass_redefines_method_missing
     dashed = Class.new(Builder) { def method_missing(name, ...) = super(name.to_s.tr("_", "-").to_sym, ...) }
-    Builder.new.first_name # which every builder now has a method for
+    Builder.new.first_name # defines the method for every builder
     assert_equal "<first-name/>", dashed.new.first_name
   end
 
@@ -274,12 +274,12 @@ class TestBuilder < Minitest::Test
 
   def test_strings_that_share_the_targets_memory_stay_as_they_are
     100.times { xml.a "0123456789" }
-    whole = written.dup
+    complete = written.dup
     tail = written[500..]
     100.times { xml.b "0123456789" }
-    assert_equal 1700, whole.bytesize
-    assert_equal whole[500..], tail
-    assert written.start_with?(whole)
+    assert_equal 1700, complete.bytesize
+    assert_equal complete[500..], tail
+    assert written.start_with?(complete)
   end
 
   def test_target_exchanged_from_inside
@@ -364,7 +364,7 @@ class TestBuilder < Minitest::Test
     names.times { |number| xml.__send__("name#{number}", number) }
     assert_equal names.times.map { |number| "<name#{number}>#{number}</name#{number}>" }.join, written
   ensure
-    Trunkline::XML::Base.cache_method_calls = false # forgets them
+    Trunkline::XML::Base.cache_method_calls = false # removes the cached methods
     Trunkline::XML::Base.cache_method_calls = true
   end
 

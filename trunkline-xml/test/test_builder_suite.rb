@@ -2,7 +2,7 @@
 
 require_relative "test_helper"
 
-# The tests that the builder gem brings along, with our classes in the place of its own.
+# The builder gem's tests, run with Trunkline's classes in place of Builder's.
 class TestBuilderSuite < Minitest::Test
   include Child
 

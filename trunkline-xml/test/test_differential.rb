@@ -3,12 +3,12 @@
 require_relative "test_helper"
 require_relative "support/call_tree"
 
-# Random calls to Builder::XmlMarkup and to ours must look the same from outside: output, encodings, the fragments a
-# target is given, return values, exceptions. TREES=1000000 SEED=1 repeats or extends a run.
+# Random calls to Builder::XmlMarkup and to our builder must be indistinguishable to a user: output, encodings, the
+# fragments that a target receives, return values, exceptions. TREES=1000000 SEED=1 repeats or extends a run.
 class TestDifferential < Minitest::Test
   TREES = Integer(ENV.fetch("TREES", "20000"))
   SEED = Integer(ENV.fetch("SEED", Random.new_seed % 1_000_000_000))
-  # A subclass is served by Ruby.
+  # A subclass uses the implementation in Ruby.
   IN_RUBY = Class.new(Trunkline::XML::Builder)
 
   def test_same_as_builder

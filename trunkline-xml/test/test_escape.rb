@@ -2,7 +2,7 @@
 
 require_relative "test_helper"
 
-# The escaping and the digits in C, beside those of Builder and Ruby, at every length and place in a block.
+# The escaping and the digits in C compared with those of Builder and Ruby, at every length and position in a block.
 class TestEscape < Minitest::Test
   include Child
 

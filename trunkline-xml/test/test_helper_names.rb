@@ -9,7 +9,7 @@ class TestHelperNames < Minitest::Test
   PAIRS = { XML::Base => ::Builder::XmlBase, XML::Builder => ::Builder::XmlMarkup,
             XML::Events => ::Builder::XmlEvents }.freeze
 
-  # Every name of a method or function that this library defines anywhere, and those of helpers that it once had.
+  # Every name of a method or function that this library defines anywhere, and names of helpers that it once had.
   def self.names_within(mod, seen = [])
     return [] if seen.include?(mod)
 
@@ -27,7 +27,7 @@ class TestHelperNames < Minitest::Test
   end
 
   FORMER = %i[_close _divide _element _internal_subset _leaf _leave _sort_arguments _static _write_attribute].freeze
-  # Builder's own, whose meaning a subclass changes on purpose; and what Ruby itself calls.
+  # Builder's own names, whose meaning a subclass overrides on purpose, and names that Ruby itself calls.
   BUILDERS = (::Builder::XmlEvents.instance_methods + ::Builder::XmlEvents.private_instance_methods).freeze
   OTHERS = (names_within(XML) + %i[title helper arguments check_name refuse] - BUILDERS - FORMER).uniq
   NAMES = (FORMER + (GarbageCollection.stress? ? [] : OTHERS)).freeze
@@ -91,7 +91,7 @@ class TestHelperNames < Minitest::Test
     end
   end
 
-  # In Builder too the tag's method takes the helper's place, once it was called from outside.
+  # In Builder, too, the tag's method replaces the helper once the tag was called from outside.
   def test_a_tag_of_a_private_helpers_name_takes_its_place
     expected, actual = [::Builder::XmlMarkup, XML::Builder].map do |parent|
       builder = subclass(parent, :title, :private)
@@ -146,7 +146,7 @@ class TestHelperNames < Minitest::Test
     target.log
   end
 
-  # Every kind of output, and the helper's name as a tag.
+  # Writes every kind of output, and the helper's name as a tag.
   def write(xml, name, tags: true)
     xml.instruct!
     xml.declare!(:DOCTYPE, :a) { |inner| inner.declare!(:ELEMENT, :b, "c") }

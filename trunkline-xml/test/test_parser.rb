@@ -5,7 +5,7 @@ require "active_support/all"
 require "active_support/xml_mini"
 require "trunkline/xml/parser"
 
-# The XmlMini backend: REXML's answers, and clear refusals.
+# The XmlMini backend must return REXML's results, and refuse with clear messages.
 class TestParser < Minitest::Test
   include Child
 
@@ -22,7 +22,7 @@ class TestParser < Minitest::Test
     "<a>\n  good\n  <b>\n    one <![CDATA[two]]><![CDATA[three]]>\n  </b>\n  night\n  <c type='file'>   </c>\n</a>\n",
     "<a>\r\n</a>", "<caf\u00e9 \u00fc='\u20ac'>\u{1f600}</caf\u00e9>", "<a><b><c><d>deep</d></c></b></a>",
     "<?xml version='1.0' encoding='ISO-8859-1'?><a b='\xe9'>\xe9</a>".b,
-    # White space in a CDATA section is white space like any other; as a reference it is content.
+    # White space in a CDATA section is treated like any other white space; a character reference to it is content.
     "<a><![CDATA[ ]]><b/></a>", "<a><b/><![CDATA[\n]]></a>", "<a> <![CDATA[ ]]> <b/></a>", "<a><![CDATA[  ]]><b/></a>",
     "<a><![CDATA[ ]]></a>", "<a>&#32;<![CDATA[ ]]><b/></a>", "<a><![CDATA[]]><b/></a>",
     "<!DOCTYPE a [<!ENTITY e ' '>]><a>&e;<b/></a>",
@@ -35,7 +35,7 @@ class TestParser < Minitest::Test
     "<!DOCTYPE a [<!ATTLIST a xmlns:s CDATA 'u'>]><a xmlns:t='u' xmlns:s='u'><s:b/></a>",
     "<!DOCTYPE a [<!-- <!ATTLIST a b CDATA 'x'> -->]><a><![CDATA[<!ATTLIST a b CDATA 'x'><!ENTITY e 'x'>]]></a>"
   ].freeze
-  # Of those what Nokogiri does not have: entities, and where a blank text came from.
+  # Documents among these that Nokogiri reads differently: it lacks entities, and the origin of a blank text.
   BEYOND_NOKOGIRI = /<!DOCTYPE[^>]*<!ENTITY|&#(32|13);/
 
   REFUSED = {
@@ -90,12 +90,12 @@ class TestParser < Minitest::Test
     assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - before, :<, 5
   end
 
-  # libxml2 2.11 and newer tell these apart in words of their own.
+  # libxml2 2.11 and newer have separate messages for these errors.
   A_LOOP = /'e' refers to itself|entity reference loop/
   TOO_MUCH = /larger than allow|amplification/
   TOO_DEEP = /too deep|nesting depth/
 
-  # What is wrong with an entity is told with the place of the reference, since the document has no other.
+  # An error in an entity is reported with the line of the reference, since the entity has no line in the document.
   {
     "a_bomb" => [BOMB, /expand|#{TOO_MUCH}/, 12],
     "a_bomb_in_an_attribute" => [BOMB.sub("<a>&a;", "<a>\n<b c='&a;'/>"), /expand|#{TOO_MUCH}/, 13],
@@ -187,7 +187,7 @@ class TestParser < Minitest::Test
     end
   end
 
-  # The parser's own limits; docs/parsing.md tells them.
+  # The parser's own limits, which docs/parsing.md lists.
   def test_what_is_too_long
     name = "n" * 50_001
     value = "v" * 10_000_001

@@ -7,9 +7,9 @@ require "action_view/testing/resolvers"
 require "trunkline/xml/rails"
 require "trunkline/xml/drop_in"
 Trunkline::XML::DropIn.undo
-ActionView.eager_load! # and not while a test is stressed
+ActionView.eager_load! # here, so that it does not happen in a test under stress
 
-# Templates by our handler and by Rails' own give the same.
+# Templates must give the same output by our handler and by Rails' own.
 class TestRails < Minitest::Test
   OURS = Trunkline::XML::Rails::Handler.new
   RAILS = ActionView::Template::Handlers::Builder.new

@@ -2,7 +2,7 @@
 
 require_relative "test_helper"
 
-# A Rails application of its own process, with the switches in their places.
+# A Rails application in a separate process, configured by the railtie's settings.
 class TestRailtie < Minitest::Test
   include Child
 
@@ -30,9 +30,9 @@ class TestRailtie < Minitest::Test
     Application.initialize!
     Application.routes.draw { %w[show hash stream].each { |action| get action, to: "pages##{action}" } }
     # loaded
-    answers = %w[show hash stream].map { |path| Rack::MockRequest.new(Application).get("/#{path}") }
+    responses = %w[show hash stream].map { |path| Rack::MockRequest.new(Application).get("/#{path}") }
     handler = ActionView::Template.registered_template_handler(:builder)
-    print Marshal.dump(answers.map { |answer| [answer.status, answer.content_type, answer.body] } <<
+    print Marshal.dump(responses.map { |response| [response.status, response.content_type, response.body] } <<
                        [handler.class.name, Builder::XmlMarkup.name, Hash.instance_method(:to_xml).owner.name,
                         Trunkline::XML.strict?])
   RUBY
@@ -43,7 +43,8 @@ class TestRailtie < Minitest::Test
     assert_equal [200, document], show.values_at(0, 2)
     assert_includes hash.last, "<title>a &amp; b</title>\n  <count type=\"integer\">1</count>"
     assert_equal 300, stream.last.scan("<row>").size
-    assert_equal ["Trunkline::XML::Rails::Handler", "Trunkline::XML::Builder", "Trunkline::XML::ToXml::Face", false],
+    assert_equal ["Trunkline::XML::Rails::Handler", "Trunkline::XML::Builder",
+                  "Trunkline::XML::ToXml::CoreExtension", false],
                  state
   end
 

@@ -2,7 +2,7 @@
 
 require_relative "test_helper"
 
-# What must not happen: leaks, and trouble between threads, Ractors and the collector.
+# Tests for leaks, and for errors with threads, Ractors and the garbage collector.
 class TestSafety < Minitest::Test
   Builder = Trunkline::XML::Builder
 
@@ -71,7 +71,7 @@ class TestSafety < Minitest::Test
         xml.instruct!
         xml.list { 50.times { |n| xml.__send__("r#{own}t#{n}", "caf\u00e9 & #{n}\u0085", a: n, b: 1.5) } }
         xml.cdata! "]]>"
-        xml.instruct! :xml, encoding: "US-ASCII" # where Ruby takes over
+        xml.instruct! :xml, encoding: "US-ASCII" # where the implementation in Ruby takes over
         xml.end "caf\u00e9"
         xml.target!
       end
@@ -118,8 +118,8 @@ class TestSafety < Minitest::Test
 
   private
 
-  # Resident memory, in KB, after ten times `rounds` of work against that after three others, which found the heap's
-  # size. Collected each time, so that what is only left behind never adds up.
+  # Compares the resident memory, in KB, after ten times `rounds` calls of the block with that after three times before,
+  # in which the heap reaches its size. GC.start runs each time, so that garbage does not add up.
   def assert_no_growth(rounds, &work)
     repeat = lambda do |times|
       times.times do
@@ -132,8 +132,8 @@ class TestSafety < Minitest::Test
     assert_operator repeat.call(10) - before, :<, 8 * 1024
   end
 
-  # It does not beside a stressed collector, AddressSanitizer or valgrind (which sees leaks itself): there it is the
-  # work alone that shows mistakes. Nor with another collector than CRuby's.
+  # Resident memory shows no leaks under GC.stress, AddressSanitizer or valgrind (which finds leaks itself), or with a
+  # garbage collector other than CRuby's: there only errors of the calls themselves are found.
   def memory_tells?
     GarbageCollection::LEVEL == "normal" && RUBY_ENGINE == "ruby" &&
       !ENV["LD_PRELOAD"].to_s.match?(/asan|vgpreload/) && File.exist?("/proc/self/status")

@@ -13,9 +13,9 @@ class TestStream < Minitest::Test
 
   def test_chunks_of_a_size_that_make_the_document
     chunks = Trunkline::XML::Stream.new(indent: 2, &DOCUMENT).each.to_a
-    whole = Builder::XmlMarkup.new(indent: 2)
-    reference { DOCUMENT.call(whole) }
-    assert_equal whole.target!, chunks.join
+    expected = Builder::XmlMarkup.new(indent: 2)
+    reference { DOCUMENT.call(expected) }
+    assert_equal expected.target!, chunks.join
     assert chunks[0..-2].all? { |chunk| chunk.bytesize.between?(16 * 1024, 17 * 1024) }
     assert_equal [Encoding::UTF_8], chunks.map(&:encoding).uniq
   end
@@ -43,9 +43,9 @@ class TestStream < Minitest::Test
   def test_is_a_body_as_rack_has_them
     body = Trunkline::XML::Stream.new(&DOCUMENT)
     application = ->(_env) { [200, { "content-type" => "application/xml" }, body] }
-    answer = Rack::MockRequest.new(Rack::Lint.new(application)).get("/")
-    assert_equal body.each.to_a.join, answer.body
-    assert answer.body.end_with?("</list>")
+    response = Rack::MockRequest.new(Rack::Lint.new(application)).get("/")
+    assert_equal body.each.to_a.join, response.body
+    assert response.body.end_with?("</list>")
   end
 
   def test_misuse

@@ -57,7 +57,7 @@ class TestTemplateCompiler < Minitest::Test
     end
   end
 
-  # Each line alone, and what comes of it in the midst of a document.
+  # Lines of a template, each rendered within a document, compiled and uncompiled.
   AS_WITHOUT = {
     "a method as the block" => "xml.block_pass(&:inside)",
     "a method as the block of tag!" => "xml.tag!(:block_pass, { a: 1 }, &:inside)",

@@ -4,7 +4,7 @@ require_relative "test_helper"
 require "active_support/all"
 require "trunkline/xml/to_xml"
 
-# Hash#to_xml and Array#to_xml beside Active Support's own, which an unknown option calls.
+# Hash#to_xml and Array#to_xml compared with Active Support's own, which they call for an unknown option.
 class TestToXml < Minitest::Test
   Point = Struct.new(:x)
   Own = Class.new { def to_xml(options) = options[:builder].own(options[:root].to_s) }

@@ -86,7 +86,7 @@ module Trunkline
       # @raise [UnknownRun]
       def status(name, state: nil)
         name = check_name(name)
-        RunStatus.new(name, known(name, state_of(state)))
+        RunStatus.new(name, find_run(name, state_of(state)))
       end
 
       # Pauses a run. Requests in flight are finished; no process sends more until .resume.
@@ -111,8 +111,8 @@ module Trunkline
         name = check_name(name)
         store = state_of(state)
         Events.measure("change", bulk: self.name, run: name, change: :retry_failed) do
-          store.retry_failed(known(name, store).id)
-          go_on(name, store)
+          store.retry_failed(find_run(name, store).id)
+          continue_run(name, store)
         end
       end
 
@@ -121,7 +121,7 @@ module Trunkline
       # @raise [UnknownRun]
       def failures(name, state: nil)
         store = state_of(state)
-        store.failures(known(check_name(name), store).id)
+        store.failures(find_run(check_name(name), store).id)
       end
 
       # @param name [String]
@@ -135,17 +135,17 @@ module Trunkline
         name = check_name(name)
         store = state_of(state)
         Events.measure("change", bulk: self.name, run: name, change: to) do
-          store.change(known(name, store).id, to, from: from)
-          to == :running ? go_on(name, store) : status(name, state: store)
+          store.change(find_run(name, store).id, to, from: from)
+          to == :running ? continue_run(name, store) : status(name, state: store)
         end
       end
 
-      def go_on(name, store)
-        JobRun.go_on(self, check_name(name), store)
+      def continue_run(name, store)
+        JobRun.continue_run(self, check_name(name), store)
         status(name, state: store)
       end
 
-      def known(name, store)
+      def find_run(name, store)
         store.run(run_key(name)) || raise(UnknownRun, "#{self} has no run named #{name.inspect} in #{store}")
       end
 

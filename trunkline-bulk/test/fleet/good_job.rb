@@ -24,7 +24,7 @@ class TestGoodJob < QueueTest
     Programs.kill(first)
     assert_operator @origin.counts.size, :<, ITEMS
     second = worker
-    assert_whole
+    assert_complete
   ensure
     stop(second) if second
   end

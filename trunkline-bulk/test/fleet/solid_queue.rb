@@ -11,7 +11,7 @@ class TestSolidQueue < QueueTest
   def test_a_run
     begin_run
     worker = program("SolidQueue::Supervisor.start(skip_recurring: true)")
-    assert_whole
+    assert_complete
   ensure
     stop(worker) if worker
   end

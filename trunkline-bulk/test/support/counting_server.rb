@@ -7,10 +7,10 @@ class CountingServer
   attr_reader :port
 
   # @yield [target] returns [status, body] or [status, body, fields]; without a block the status is 200
-  def initialize(port = 0, &answer)
+  def initialize(port = 0, &responder)
     @listener = TCPServer.new("127.0.0.1", port)
     @port = @listener.addr[1]
-    @answer = answer || ->(_) { [200, "ok"] }
+    @responder = responder || ->(_) { [200, "ok"] }
     @counts = Hash.new(0)
     @lock = Mutex.new
     @sockets = []
@@ -48,7 +48,7 @@ class CountingServer
       target = line.split[1]
       nil until socket.gets == "\r\n"
       @lock.synchronize { @counts[target] += 1 }
-      status, body, fields = @answer.call(target)
+      status, body, fields = @responder.call(target)
       socket.write("HTTP/1.1 #{status} X\r\nContent-Length: #{body.bytesize}\r\n#{fields}\r\n#{body}")
     end
   ensure

@@ -25,7 +25,7 @@ class Fleet
       source  { (0...Integer(ENV.fetch("ITEMS"))).lazy.map { |number| ENV.fetch("ORIGIN") + number.to_s } }
       request { |url| url }
       options slice: Integer(ENV.fetch("SLICE")), concurrency: 8, timeout: 60, lease: 4, attempts: 100
-      result  { |_url, _answer, key| File.write(ENV.fetch("RESULTS") + ".#{$$}", "#{key}\n", mode: "a") }
+      result  { |_url, _response, key| File.write(ENV.fetch("RESULTS") + ".#{$$}", "#{key}\n", mode: "a") }
     end
   RUBY
 

@@ -28,7 +28,7 @@ class QueueTest < BulkTest
     class Fetched < Trunkline::Bulk
       source  { (0...Integer(ENV.fetch("ITEMS"))).lazy.map { |number| "#{ENV.fetch("ORIGIN")}/#{number}" } }
       request { |url| url }
-      result  { |_url, _answer| nil }
+      result  { |_url, _response| nil }
       options slice: 25, timeout: 60, lease: 4, jobs: 8, concurrency: 4
     end
   RUBY
@@ -62,7 +62,7 @@ class QueueTest < BulkTest
     assert_predicate started, :success?, -> { File.read(path("log")) }
   end
 
-  def assert_whole
+  def assert_complete
     eventually("all is fetched: #{path("log")}", 60) { @origin.counts.size == ITEMS }
     Process.wait(program('sleep 0.1 until Fetched.status("run").state == :done; puts Fetched.status("run")'))
     assert_match(/^run: done, #{ITEMS} done, 0 failed of #{ITEMS}/, File.read(path("log")))

@@ -9,18 +9,18 @@ require "trunkline/lab/processes"
 
 module Trunkline
   module Lab
-    # Chromium with one tab, told over a pipe what to do (the DevTools protocol).
+    # Chromium with one tab, controlled over a pipe (the DevTools protocol).
     class Browser
       FLAGS = %w[--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run --disable-sync
                  --disable-dev-shm-usage --hide-scrollbars --remote-debugging-pipe].freeze
       LIMIT = 30 # seconds for one answer
 
-      # @return [String, nil] the program
+      # @return [String, nil] the path of the browser's program
       def self.program
         %w[chromium chromium-browser google-chrome].filter_map { |name| Processes.available?(name) }.first
       end
 
-      # @yield [browser] stopped whatever happens
+      # @yield [browser] which is stopped afterwards in any case
       def self.open
         Dir.mktmpdir do |folder|
           browser = new(folder)
@@ -30,7 +30,7 @@ module Trunkline
         end
       end
 
-      # @return [Array<String>] what the page's script complained of
+      # @return [Array<String>] errors of the page's script
       attr_reader :complaints
 
       def initialize(folder)
@@ -38,11 +38,11 @@ module Trunkline
         @complaints = []
         commands, @commands = IO.pipe
         @replies, replies = IO.pipe
-        [commands, replies].each { |pipe| pipe.nonblock = false } # the browser takes EAGAIN for the end
+        [commands, replies].each { |pipe| pipe.nonblock = false } # the browser treats EAGAIN as the end
         @log = File.join(folder, "log")
         @pid = Processes.spawn(Browser.program, *FLAGS, "--user-data-dir=#{folder}/profile", "about:blank",
                                3 => commands, 4 => replies, out: @log, err: @log, in: File::NULL,
-                               env: { "LD_PRELOAD" => nil }) # the sanitizers' (rake sanitize) are not for it
+                               env: { "LD_PRELOAD" => nil }) # without the sanitizers' libraries (rake sanitize)
         [commands, replies].each(&:close)
         attach
       end
@@ -61,18 +61,18 @@ module Trunkline
         end
       end
 
-      # @return [Object] what the expression is, as JSON has it
+      # @return [Object] the value of the expression, converted by JSON
       def js(expression)
-        told = ask("Runtime.evaluate", expression: expression, returnByValue: true)
-        raise told["exceptionDetails"].to_s if told["exceptionDetails"]
+        message = ask("Runtime.evaluate", expression: expression, returnByValue: true)
+        raise message["exceptionDetails"].to_s if message["exceptionDetails"]
 
-        told["result"]["value"]
+        message["result"]["value"]
       end
 
-      # Moves the pointer of the mouse to a place in the window.
+      # Moves the mouse pointer to a position in the window.
       def point(x, y) = ask("Input.dispatchMouseEvent", type: "mouseMoved", x: x, y: y)
 
-      # What the browser itself does at a key: it asks for its number, and Enter is a text.
+      # The browser needs these values to handle the key itself: Tab by its number, Enter by its text.
       KEYS = { "Tab" => { windowsVirtualKeyCode: 9 }, "Enter" => { windowsVirtualKeyCode: 13, text: "\r" } }.freeze
 
       def press(key)
@@ -84,7 +84,7 @@ module Trunkline
       # @return [String] a PNG of the window
       def screenshot = ask("Page.captureScreenshot", format: "png")["data"].unpack1("m")
 
-      # @param width [Integer] of the paper's inside, in CSS pixels
+      # @param width [Integer] of the paper inside its margins, in CSS pixels
       def print_to_screen(width)
         ask("Emulation.setEmulatedMedia", media: "print")
         resize(width)
@@ -112,13 +112,13 @@ module Trunkline
         id = @number += 1
         @commands.write(JSON.generate({ id: id, method: method, params: params, sessionId: @session }.compact), "\0")
         loop do
-          told = receive(method)
-          note(told)
-          next unless told["id"] == id
+          message = receive(method)
+          record(message)
+          next unless message["id"] == id
 
-          raise "#{method}: #{told["error"]}" if told["error"]
+          raise "#{method}: #{message["error"]}" if message["error"]
 
-          return told["result"]
+          return message["result"]
         end
       end
 
@@ -129,10 +129,10 @@ module Trunkline
         JSON.parse(line.chomp("\0"))
       end
 
-      def note(told)
-        case told["method"]
-        when "Runtime.exceptionThrown" then @complaints << told["params"]["exceptionDetails"].to_s
-        when "Log.entryAdded", "Runtime.consoleAPICalled" then @complaints << told["params"].to_s
+      def record(message)
+        case message["method"]
+        when "Runtime.exceptionThrown" then @complaints << message["params"]["exceptionDetails"].to_s
+        when "Log.entryAdded", "Runtime.consoleAPICalled" then @complaints << message["params"].to_s
         end
       end
     end

@@ -4,14 +4,14 @@ require "trunkline/lab/peer"
 
 module Trunkline
   module Lab
-    # Answers with what its process was told by a variable.
+    # Returns the value of an environment variable of its worker process as the response.
     class PeerElsewhere < Peer
       label "elsewhere"
 
       private
 
       def open = ENV.fetch("PEER_ELSEWHERE", "here")
-      def exchange(told, _call) = [200, told]
+      def exchange(value, _call) = [200, value]
     end
   end
 end

@@ -4,7 +4,8 @@ require "json_schemer"
 
 module Trunkline
   module Lab
-    # Runs an experiment as small as it can be, by the clients that are always there, and checks what each must have.
+    # Runs an experiment of the smallest size, with the clients that are always available, and checks what each result
+    # must contain.
     module RunningExperiments
       include Running
 
@@ -19,7 +20,7 @@ module Trunkline
         end
       end
 
-      # Each table on a usual terminal, but those of facts, which are told in words.
+      # Each table fits a terminal of usual width, except tables of facts, which are printed as text.
       def assert_fits(result)
         return if result["state"] == "facts"
 
@@ -30,7 +31,7 @@ module Trunkline
         end
       end
 
-      # Those that were measured or named with the reason.
+      # The limits that were measured, or reported as missing with the reason.
       def limits(result, rows) = (rows.map(&:first) | result["missing"].keys).select { |label| Limits.row?(label) }.sort
 
       def titles(result) = result["tables"].map { |table| table["title"] }

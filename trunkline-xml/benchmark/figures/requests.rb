@@ -45,9 +45,9 @@ module Requests
   end
 
   def fetch(client, size)
-    answer = client.get("/#{size}")
-    abort "the application answered #{answer.code}" unless answer.code == "200"
-    answer.body
+    response = client.get("/#{size}")
+    abort "the application answered #{response.code}" unless response.code == "200"
+    response.body
   end
 
   def check(bodies, size)

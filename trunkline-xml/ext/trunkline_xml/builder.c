@@ -52,20 +52,20 @@ void builder_refuse_block(void) {
     if (rb_block_given_p()) rb_raise(eIllegalBlock, "Blocks are not allowed on XML instructions");
 }
 
-void builder_surrender(VALUE self, builder *b) {
-    if (b->surrendered) return;
+void builder_fall_back_to_ruby(VALUE self, builder *b) {
+    if (b->in_ruby) return;
     rb_ivar_set(self, rb_intern("@target"), b->target);
     rb_ivar_set(self, rb_intern("@explicit_nil_handling"), b->explicit_nil);
     rb_ivar_set(self, rb_intern("@indent"), LONG2FIX(b->indent));
     rb_ivar_set(self, rb_intern("@level"), LONG2FIX(b->level));
     rb_ivar_set(self, rb_intern("@quote"), rb_utf8_str_new(&b->quote, 1));
     rb_ivar_set(self, rb_intern("@encoding"), rb_utf8_str_new_cstr("utf-8"));
-    b->surrendered = true;
+    b->in_ruby = true;
 }
 
 void builder_descend(VALUE self, builder *b) {
     b->level++;
-    if (b->surrendered) rb_ivar_set(self, rb_intern("@level"), LONG2FIX(b->level));
+    if (b->in_ruby) rb_ivar_set(self, rb_intern("@level"), LONG2FIX(b->level));
 }
 
 static VALUE builder_allocate(VALUE klass) {
@@ -114,9 +114,9 @@ static int take_option(VALUE key, VALUE value, VALUE argument) {
 
 /* Returns a native builder for the options (a Hash, or nil), or Qfalse when only the Ruby
  * implementation supports them. */
-static VALUE native_with(VALUE given) {
+static VALUE native_with(VALUE hash) {
     builder_options options = {Qnil, Qnil, Qnil, Qnil, Qnil};
-    if (!NIL_P(given)) rb_hash_foreach(given, take_option, (VALUE)&options);
+    if (!NIL_P(hash)) rb_hash_foreach(hash, take_option, (VALUE)&options);
     long indent = plain_number(options.indent), margin = plain_number(options.margin);
     if (indent < 0 || margin < 0) return Qfalse;
 
@@ -141,7 +141,7 @@ static bool plain_hash_p(VALUE options) {
 /*
  * call-seq: Builder.new(options = {}) -> Builder
  *
- * Returns a builder in C if the class is Builder itself (not a subclass), it has not been reopened,
+ * Returns a builder in C if the class is Builder itself (not a subclass), it has not been modified,
  * and the options are an ordinary Hash with ordinary values; otherwise one in Ruby.
  */
 static VALUE builder_s_new(int argc, VALUE *argv, VALUE klass) {
@@ -180,19 +180,19 @@ static VALUE native_s_chunks_set(VALUE self, VALUE klass) {
 /* call-seq: target! -> object */
 static VALUE native_target(VALUE self) {
     const builder *b = builder_get(self);
-    return b->surrendered ? rb_call_super(0, NULL) : b->target;
+    return b->in_ruby ? rb_call_super(0, NULL) : b->target;
 }
 
 /* call-seq: explicit_nil_handling? -> object */
 static VALUE native_explicit_nil_p(VALUE self) {
     const builder *b = builder_get(self);
-    return b->surrendered ? rb_call_super(0, NULL) : b->explicit_nil;
+    return b->in_ruby ? rb_call_super(0, NULL) : b->explicit_nil;
 }
 
 /* call-seq: text!(text) -> object */
 static VALUE native_text(int argc, VALUE *argv, VALUE self) {
     builder *b = builder_get(self);
-    if (b->surrendered) return rb_call_super(argc, argv);
+    if (b->in_ruby) return rb_call_super(argc, argv);
     rb_check_arity(argc, 1, 1);
     writer w;
     writer_open(&w, b);
@@ -205,7 +205,7 @@ static VALUE native_text(int argc, VALUE *argv, VALUE self) {
 /* call-seq: self << markup -> object */
 static VALUE native_append(int argc, VALUE *argv, VALUE self) {
     builder *b = builder_get(self);
-    if (b->surrendered) return rb_call_super(argc, argv);
+    if (b->in_ruby) return rb_call_super(argc, argv);
     rb_check_arity(argc, 1, 1);
     writer w;
     writer_open(&w, b);
@@ -215,20 +215,20 @@ static VALUE native_append(int argc, VALUE *argv, VALUE self) {
 }
 
 /* Switches to the Ruby implementation before a method that can access its instance variables. */
-static VALUE native_open(int argc, VALUE *argv, VALUE self) {
-    builder_surrender(self, builder_get(self));
+static VALUE native_in_ruby(int argc, VALUE *argv, VALUE self) {
+    builder_fall_back_to_ruby(self, builder_get(self));
     return rb_call_super(argc, argv);
 }
 
-/* Defines native_open for all private methods: Builder's, which write the output and may be
+/* Defines native_in_ruby for all private methods: Builder's, which write the output and may be
  * redefined on an object, and Ruby's, including singleton_method_added. */
-static void define_opening_methods(void) {
+static void define_ruby_methods(void) {
     VALUE private = rb_funcall(cBuilder, rb_intern("private_instance_methods"), 0);
     for (long i = 0; i < RARRAY_LEN(private); i++)
-        rb_define_private_method(cNative, rb_id2name(SYM2ID(RARRAY_AREF(private, i))), native_open,
-                                 -1);
-    rb_define_method(cNative, "instance_eval", native_open, -1);
-    rb_define_method(cNative, "instance_exec", native_open, -1);
+        rb_define_private_method(cNative, rb_id2name(SYM2ID(RARRAY_AREF(private, i))),
+                                 native_in_ruby, -1);
+    rb_define_method(cNative, "instance_eval", native_in_ruby, -1);
+    rb_define_method(cNative, "instance_exec", native_in_ruby, -1);
 }
 
 static void builder_init(VALUE xml) {
@@ -257,7 +257,7 @@ static void builder_init(VALUE xml) {
     rb_define_method(cNative, "explicit_nil_handling?", native_explicit_nil_p, 0);
     rb_define_method(cNative, "text!", native_text, -1);
     rb_define_method(cNative, "<<", native_append, -1);
-    define_opening_methods();
+    define_ruby_methods();
 }
 
 RUBY_FUNC_EXPORTED void Init_trunkline_xml(void) {
@@ -267,6 +267,6 @@ RUBY_FUNC_EXPORTED void Init_trunkline_xml(void) {
     writer_init();
     builder_init(xml);
     tag_init();
-    special_init();
+    markup_init();
     names_init();
 }

@@ -6,8 +6,8 @@
 
 /*
  * The state of a native builder. It writes UTF-8 only, and no Ruby code has accessed its internals.
- * When either would change, it surrenders: its state is copied to instance variables, and from then
- * on the methods of its superclass, in Ruby, do the work.
+ * When either would change, it falls back to Ruby: its state is copied to instance variables, and
+ * from then on the methods of its superclass, in Ruby, do the work.
  */
 typedef struct {
     VALUE target;
@@ -15,7 +15,7 @@ typedef struct {
     long indent;        /* spaces for each level */
     long level;
     char quote;
-    bool surrendered;
+    bool in_ruby; /* whether the builder has fallen back to Ruby */
 } builder;
 
 /* Trunkline::XML::Builder and its subclass in C. */
@@ -28,17 +28,17 @@ builder *builder_get(VALUE self);
 builder *builder_find(VALUE object);
 
 /* Switches to the Ruby implementation (see above). Does nothing if that is done already. */
-void builder_surrender(VALUE self, builder *b);
+void builder_fall_back_to_ruby(VALUE self, builder *b);
 
-/* Increments the level, in Ruby too after a surrender. */
+/* Increments the level, in Ruby too after a fallback. */
 void builder_descend(VALUE self, builder *b);
 
 /* Raises IllegalBlockError when the calling method was given a block. */
 void builder_refuse_block(void);
 
-/* Define the methods of tag.c and special.c on cNative. */
+/* Define the methods of tag.c and markup.c on cNative. */
 void tag_init(void);
-void special_init(void);
+void markup_init(void);
 
 /* Calls tag! with a name that must be a Symbol. */
 VALUE tag_write(VALUE self, VALUE symbol, int argc, const VALUE *argv);

@@ -6,21 +6,21 @@
 #include <string.h>
 
 /* Limits of the cached names: names usually come from templates, but may come from data. */
-enum { SLOTS = 4096, KNOW_AT_MOST = 2000, LEARN_AT_MOST = 2000 };
+enum { SLOTS = 4096, MAX_CACHED = 2000, MAX_METHODS = 2000 };
 
 /* Several Ractors fill it concurrently, without a lock: a slot is set once, and never changed. */
 static known_name *known[SLOTS];
 static int known_count;
 
-static ID learnt[LEARN_AT_MOST];
-static int learnt_count;
-static bool learning = true;
+static ID method_names[MAX_METHODS];
+static int method_count;
+static bool caching = true;
 static rb_ractor_local_key_t main_ractor; /* its value is true only in the main Ractor */
 
 static known_name *make_known(ID id, const char *name, size_t size) {
-    known_name *made = malloc(sizeof(*made) + 3 * size + 6);
-    if (!made) return NULL;
-    char *start_tag = (char *)(made + 1), *end_tag = start_tag + size + 1;
+    known_name *entry = malloc(sizeof(*entry) + 3 * size + 6);
+    if (!entry) return NULL;
+    char *start_tag = (char *)(entry + 1), *end_tag = start_tag + size + 1;
     char *attribute = end_tag + size + 3;
     *start_tag = '<';
     memcpy(start_tag + 1, name, size);
@@ -30,40 +30,39 @@ static known_name *make_known(ID id, const char *name, size_t size) {
     *attribute = ' ';
     memcpy(attribute + 1, name, size);
     attribute[size + 1] = '=';
-    *made = (known_name){id, size, start_tag, end_tag, attribute};
-    return made;
+    *entry = (known_name){id, size, start_tag, end_tag, attribute};
+    return entry;
 }
 
-static const known_name *note_down(known_name **slot, VALUE symbol, ID id) {
+static const known_name *cache_name(known_name **slot, VALUE symbol, ID id) {
     VALUE name = rb_sym2str(symbol);
-    if (known_count >= KNOW_AT_MOST || rb_enc_str_coderange(name) != ENC_CODERANGE_7BIT)
-        return NULL;
-    known_name *made = make_known(id, RSTRING_PTR(name), (size_t)RSTRING_LEN(name));
-    known_name *nobody = NULL;
-    if (!made) return NULL;
-    if (!__atomic_compare_exchange_n(slot, &nobody, made, false, __ATOMIC_RELEASE,
+    if (known_count >= MAX_CACHED || rb_enc_str_coderange(name) != ENC_CODERANGE_7BIT) return NULL;
+    known_name *entry = make_known(id, RSTRING_PTR(name), (size_t)RSTRING_LEN(name));
+    known_name *expected = NULL;
+    if (!entry) return NULL;
+    if (!__atomic_compare_exchange_n(slot, &expected, entry, false, __ATOMIC_RELEASE,
                                      __ATOMIC_RELAXED)) {
-        free(made);
+        free(entry);
         return NULL; /* another Ractor has set the slot; the next call finds it */
     }
     __atomic_fetch_add(&known_count, 1, __ATOMIC_RELAXED);
-    return made;
+    return entry;
 }
 
 const known_name *names_known(VALUE symbol) {
     if (!RB_STATIC_SYM_P(symbol)) return NULL;
     ID id = RB_SYM2ID(symbol);
-    size_t place = (size_t)(id * 0x9E3779B1u >> 8);
-    for (;; place++) {
-        known_name **slot = &known[place % SLOTS];
+    size_t index = (size_t)(id * 0x9E3779B1u >> 8);
+    for (;; index++) {
+        known_name **slot = &known[index % SLOTS];
         const known_name *name = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-        if (!name) return note_down(slot, symbol, id);
+        if (!name) return cache_name(slot, symbol, id);
         if (name->id == id) return name;
     }
 }
 
-bool names_learning_p(void) {
-    return learning;
+bool names_caching_p(void) {
+    return caching;
 }
 
 /* The implementation of all methods of tags: writes the tag that has the called method's name. */
@@ -72,30 +71,31 @@ static VALUE native_named_tag(int argc, VALUE *argv, VALUE self) {
 }
 
 /* Only the main Ractor defines methods, because two Ractors must not write Ruby's method tables. */
-void names_learn(VALUE symbol) {
-    if (!learning || learnt_count >= LEARN_AT_MOST) return;
+void names_define_method(VALUE symbol) {
+    if (!caching || method_count >= MAX_METHODS) return;
     if (!RTEST(rb_ractor_local_storage_value(main_ractor))) return;
     ID name = rb_sym2id(symbol);
     /* A private method's name is a tag, too, when it is called with a receiver; a method for the
      * tag must not replace the private one. */
     if (rb_method_boundp(cNative, name, 0)) return;
-    learnt[learnt_count++] = name;
+    method_names[method_count++] = name;
     rb_define_method_id(cNative, name, native_named_tag, -1);
 }
 
 /* Turns the cache of methods on or off (Base.cache_method_calls). While it is off, every call goes
  * through method_missing. */
-static VALUE native_s_learning_set(VALUE self, VALUE flag) {
-    learning = RTEST(flag);
-    if (learning) return flag;
-    for (int i = 0; i < learnt_count; i++)
-        if (rb_method_boundp(cNative, learnt[i], 1)) rb_remove_method_id(cNative, learnt[i]);
-    learnt_count = 0;
+static VALUE native_s_caching_set(VALUE self, VALUE flag) {
+    caching = RTEST(flag);
+    if (caching) return flag;
+    for (int i = 0; i < method_count; i++)
+        if (rb_method_boundp(cNative, method_names[i], 1))
+            rb_remove_method_id(cNative, method_names[i]);
+    method_count = 0;
     return flag;
 }
 
 void names_init(void) {
     main_ractor = rb_ractor_local_storage_value_newkey();
     rb_ractor_local_storage_value_set(main_ractor, Qtrue);
-    rb_define_singleton_method(cNative, "learning=", native_s_learning_set, 1);
+    rb_define_singleton_method(cNative, "caching=", native_s_caching_set, 1);
 }

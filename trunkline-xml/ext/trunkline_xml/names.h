@@ -20,10 +20,10 @@ const known_name *names_known(VALUE symbol);
 
 /* Defines a method of the tag's name on cNative, so that the next call does not go through
  * method_missing. Does so for a limited number of names, and not while the cache is off. */
-void names_learn(VALUE symbol);
+void names_define_method(VALUE symbol);
 
 /* Returns whether that cache of methods is on. */
-bool names_learning_p(void);
+bool names_caching_p(void);
 
 void names_init(void);
 

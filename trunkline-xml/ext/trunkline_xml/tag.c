@@ -87,7 +87,7 @@ static VALUE yield_inside(VALUE argument) {
     return rb_yield(((element *)argument)->self);
 }
 
-/* Ends an element inside which the builder has surrendered, as Base#tag! does. */
+/* Ends an element inside which the builder has fallen back to Ruby, as Base#tag! does. */
 static void close_in_ruby(const element *e) {
     VALUE level = rb_ivar_get(e->self, id_level);
     rb_ivar_set(e->self, id_level, rb_funcall(level, '-', 1, INT2FIX(1)));
@@ -99,7 +99,7 @@ static void close_in_ruby(const element *e) {
 /* Ends the element; runs also when the block raises or is left. */
 static VALUE close_element(VALUE argument) {
     element *e = (element *)argument;
-    if (e->builder->surrendered) {
+    if (e->builder->in_ruby) {
         close_in_ruby(e);
         return Qnil;
     }
@@ -181,8 +181,8 @@ static VALUE merge(VALUE attributes, VALUE hash) {
     return merged;
 }
 
-/* Writes the element with Base#tag!, when an argument's to_s has made the builder surrender. Does
- * not call tag! by name, because the object may have another method of that name. */
+/* Writes the element with Base#tag!, when an argument's to_s has made the builder fall back to
+ * Ruby. Does not call tag! by name, because the object may have another method of that name. */
 static void write_in_ruby(VALUE self, const tag_name *name, VALUE text, VALUE attributes) {
     VALUE arguments[4] = {self, name_symbol(name)};
     int count = 2;
@@ -201,11 +201,11 @@ static VALUE tag_call(VALUE self, VALUE name, int argc, const VALUE *argv) {
         argc--;
         argv++;
     }
-    tag_name settled = name_of(name, second);
+    tag_name tag = name_of(name, second);
     for (int i = 0; i < argc; i++) {
         if (RB_TYPE_P(argv[i], T_HASH)) {
-            bool alone = NIL_P(attributes) && !by_identity_p(argv[i]);
-            attributes = alone ? argv[i] : merge(attributes, argv[i]);
+            bool single = NIL_P(attributes) && !by_identity_p(argv[i]);
+            attributes = single ? argv[i] : merge(attributes, argv[i]);
         } else if (!NIL_P(argv[i])) {
             text = join_text(b, text, argv[i]);
         } else if (RTEST(b->explicit_nil)) {
@@ -215,18 +215,18 @@ static VALUE tag_call(VALUE self, VALUE name, int argc, const VALUE *argv) {
     }
     bool block = rb_block_given_p();
     if (block && text) rb_raise(rb_eArgError, "XmlMarkup cannot mix a text argument with a block");
-    if (RB_UNLIKELY(b->surrendered))
-        write_in_ruby(self, &settled, text, attributes);
+    if (RB_UNLIKELY(b->in_ruby))
+        write_in_ruby(self, &tag, text, attributes);
     else if (!block)
-        write_leaf(b, &settled, text, attributes);
+        write_leaf(b, &tag, text, attributes);
     else
-        write_element(self, b, &settled, attributes);
+        write_element(self, b, &tag, attributes);
     RB_GC_GUARD(attributes);
     return b->target;
 }
 
 VALUE tag_write(VALUE self, VALUE symbol, int argc, const VALUE *argv) {
-    if (RB_UNLIKELY(builder_get(self)->surrendered)) {
+    if (RB_UNLIKELY(builder_get(self)->in_ruby)) {
         VALUE arguments = rb_ary_new_from_values(argc, argv);
         rb_ary_unshift(arguments, symbol);
         return rb_funcall_passing_block(self, id_tag, argc + 1, RARRAY_CONST_PTR(arguments));
@@ -240,23 +240,24 @@ VALUE tag_write(VALUE self, VALUE symbol, int argc, const VALUE *argv) {
  * Base#tag! in C; see there.
  */
 static VALUE native_tag(int argc, VALUE *argv, VALUE self) {
-    if (builder_get(self)->surrendered) return rb_call_super(argc, argv);
+    if (builder_get(self)->in_ruby) return rb_call_super(argc, argv);
     rb_check_arity(argc, 1, UNLIMITED_ARGUMENTS);
     return tag_call(self, argv[0], argc - 1, argv + 1);
 }
 
 /* Ruby itself calls respond_to? and respond_to_missing? if a builder has such methods. The Builder
  * gem defines them on an object that has used them as tags. To do the same, the native builder
- * surrenders. */
+ * falls back to Ruby. */
 static VALUE native_method_missing(int argc, VALUE *argv, VALUE self) {
     builder *b = builder_get(self);
     rb_check_arity(argc, 1, UNLIMITED_ARGUMENTS);
     VALUE name = argv[0];
     /* A caller may pass a String as the name; it is converted only for the cache of methods. */
-    if (RB_UNLIKELY(!RB_SYMBOL_P(name)) && names_learning_p()) name = rb_to_symbol(name);
-    if (name == sym_respond_to || name == sym_respond_to_missing) builder_surrender(self, b);
-    if (b->surrendered) return rb_call_super(argc, argv);
-    if (RB_SYMBOL_P(name)) names_learn(name);
+    if (RB_UNLIKELY(!RB_SYMBOL_P(name)) && names_caching_p()) name = rb_to_symbol(name);
+    if (name == sym_respond_to || name == sym_respond_to_missing)
+        builder_fall_back_to_ruby(self, b);
+    if (b->in_ruby) return rb_call_super(argc, argv);
+    if (RB_SYMBOL_P(name)) names_define_method(name);
     return tag_call(self, argv[0], argc - 1, argv + 1);
 }
 
@@ -264,12 +265,13 @@ static VALUE native_method_missing(int argc, VALUE *argv, VALUE self) {
  * call-seq: Native.write_lines(xml, lines) -> target or false
  *
  * Writes a template's precompiled lines, separated by NUL, each with the current indentation of
- * +xml+. Returns false and writes nothing when +xml+ is not a native builder or has surrendered.
+ * +xml+. Returns false and writes nothing when +xml+ is not a native builder or has fallen
+ * back to Ruby.
  */
 static VALUE native_s_write_lines(VALUE klass, VALUE xml, VALUE lines) {
     const builder *b = builder_find(xml);
     StringValue(lines);
-    if (!b || b->surrendered) return Qfalse;
+    if (!b || b->in_ruby) return Qfalse;
     const char *at = RSTRING_PTR(lines), *end = RSTRING_END(lines);
     bool ascii = rb_enc_str_coderange(lines) == ENC_CODERANGE_7BIT;
     writer w;

@@ -138,10 +138,10 @@ void writer_put_escaped(writer *w, VALUE string, escape_kind kind) {
 }
 
 VALUE writer_readable(writer *w, VALUE object) {
-    bool own = object == w->out.string;
-    if (!own && RB_TYPE_P(object, T_STRING) && escape_readable_p(object)) return object;
+    bool is_target = object == w->out.string;
+    if (!is_target && RB_TYPE_P(object, T_STRING) && escape_readable_p(object)) return object;
     writer_pause(w);
-    object = escape_readable(own ? rb_str_dup(object) : object);
+    object = escape_readable(is_target ? rb_str_dup(object) : object);
     writer_resume(w);
     return object;
 }
@@ -186,23 +186,23 @@ typedef struct {
     size_t size;
 } attribute_value;
 
-static void settle_value(writer *w, VALUE value, attribute_value *settled) {
-    settled->size = RB_SPECIAL_CONST_P(value) ? number_digits(value, settled->digits) : 0;
-    if (settled->size)
-        settled->string = Qfalse;
+static void convert_value(writer *w, VALUE value, attribute_value *result) {
+    result->size = RB_SPECIAL_CONST_P(value) ? number_digits(value, result->digits) : 0;
+    if (result->size)
+        result->string = Qfalse;
     else if (RB_SYMBOL_P(value))
-        settled->string = rb_sym2str(value);
+        result->string = rb_sym2str(value);
     else
-        settled->string = value_string(w, value);
+        result->string = value_string(w, value);
 }
 
 /* Calls all Ruby code before it begins to write the fragment. */
 static void put_attribute(writer *w, VALUE key, VALUE value) {
     char quote = w->builder->quote;
-    attribute_value settled;
+    attribute_value result;
     const known_name *known = RB_SYMBOL_P(key) ? names_known(key) : NULL;
     VALUE name = known ? Qfalse : key_string(w, key);
-    settle_value(w, value, &settled);
+    convert_value(w, value, &result);
 
     if (known) {
         buffer_put(&w->out, known->attribute, known->size + 2);
@@ -212,12 +212,12 @@ static void put_attribute(writer *w, VALUE key, VALUE value) {
         writer_put_after(w, "=");
     }
     buffer_put_byte(&w->out, quote);
-    if (!settled.string)
-        buffer_put(&w->out, settled.digits, settled.size);
+    if (!result.string)
+        buffer_put(&w->out, result.digits, result.size);
     else if (RB_SYMBOL_P(value))
-        writer_put_string(w, settled.string);
+        writer_put_string(w, result.string);
     else
-        writer_put_escaped(w, settled.string, ESCAPE_ATTRIBUTE);
+        writer_put_escaped(w, result.string, ESCAPE_ATTRIBUTE);
     buffer_put_byte(&w->out, quote);
     writer_end_fragment(w);
 }

@@ -2,17 +2,17 @@
 
 require "stringio"
 
-# A random tree of calls to a builder, and what came of playing it: for comparing two builders.
+# A random tree of calls to a builder, and the result of making them, to compare two builders.
 class CallTree
-  # A to_s that gives what no to_s should, or nothing at all.
+  # An object whose to_s returns something other than a String, or raises.
   class Odd
-    def initialize(answer) = @answer = answer
-    def inspect = "#<Odd #{@answer.inspect}>"
+    def initialize(value) = @value = value
+    def inspect = "#<Odd #{@value.inspect}>"
 
     def to_s
-      raise KeyError, "to_s failed" if @answer == :raise
+      raise KeyError, "to_s failed" if @value == :raise
 
-      @answer
+      @value
     end
   end
 
@@ -47,7 +47,7 @@ class CallTree
     @calls = Array.new(@random.rand(1..5)) { random_call(0) }
   end
 
-  # @return [Hash] all that can be seen from outside
+  # @return [Hash] everything that is visible to a user
   def play(builder_class)
     target = make_target(builder_class)
     options = target ? @options.merge(target: target) : @options
@@ -68,7 +68,7 @@ class CallTree
 
   private
 
-  # IllegalBlockError is each library's own.
+  # Returns the class name without the module, since each library defines its own IllegalBlockError.
   def name_of(error) = error.class.name.split("::").last
 
   def pick(list) = list[@random.rand(list.size)]
@@ -103,7 +103,7 @@ class CallTree
     [one_in(6), *call]
   end
 
-  # As a subclass calls it that has changed the name.
+  # A call as made by a subclass that overrides method_missing and changes the name.
   def random_missing(depth)
     [:call, :method_missing, [pick([*NAMES, "string", "", nil, 5, "caf\u00e9"]), *random_arguments],
      random_children(depth)]

@@ -2,13 +2,13 @@
 
 require "minitest"
 
-# TRUNKLINE_GC=normal|minor|major|compact|stress: how hard the collector is pushed while each test runs. `ruby -r` this
-# file does the same to tests that are not ours.
+# TRUNKLINE_GC=normal|minor|major|compact|stress: how the garbage collector is stressed while each test runs. `ruby -r`
+# this file does the same for tests of other libraries.
 module GarbageCollection
-  # Seconds of a test under stress in which each new object collects the whole heap, which takes about ten milliseconds;
-  # what comes later collects the young objects alone, in a fiftieth of that.
+  # Seconds at the start of a test under stress in which each new object collects the whole heap, which takes about ten
+  # milliseconds; afterwards each collects only the young objects, in a fiftieth of that time.
   WHOLE_HEAP_SECONDS = 0.2
-  # The bit of GC.stress= for that.
+  # The flag of GC.stress= that collects only the young objects.
   YOUNG_ONLY = 1
 
   MODES = {
@@ -41,7 +41,7 @@ module GarbageCollection
   class << self
     def stress? = LEVEL == "stress"
 
-    # Runs what is none of our code.
+    # Runs code of other libraries without stress.
     def relieved
       GC.stress = false if stress?
       yield
@@ -56,10 +56,10 @@ module GarbageCollection
 
   private
 
-  # The other library's answer, made without stress: that is for ours.
+  # The result of the other library, computed without stress, since only our code is to be tested under it.
   def reference(&block) = GarbageCollection.relieved(&block)
 
-  # How often a loop goes round: under stress often enough to be there.
+  # The number of iterations of a loop, reduced under stress.
   def rounds(number)
     GarbageCollection.stress? ? [number / 100, 3].max : number
   end

@@ -24,17 +24,17 @@ module Trunkline
       Window = Struct.new(:began, :items, :times)
       private_constant :Window
 
-      @known = {}
-      @opening = Mutex.new
+      @instances = {}
+      @instances_lock = Mutex.new
 
       class << self
         # @param state [State]
         # @param run_id [Integer]
         # @return [Activity] the Activity of this process
         def of(state, run_id)
-          @opening.synchronize do
-            @known.delete_if { |_, one| one.over? }
-            @known[[state, run_id, Process.pid]] ||= new(state, run_id)
+          @instances_lock.synchronize do
+            @instances.delete_if { |_, one| one.expired? }
+            @instances[[state, run_id, Process.pid]] ||= new(state, run_id)
           end
         end
       end
@@ -70,7 +70,7 @@ module Trunkline
       # @return [void]
       def add(items, times)
         due = @lock.synchronize do
-          turn
+          rotate_windows
           window = @windows.last
           window.items += items
           times.each { |origin, time| sum(window.times, origin, time) }
@@ -80,13 +80,13 @@ module Trunkline
       end
 
       # @return [Boolean] whether there has been no worker for some time
-      def over? = @lock.synchronize { @workers.empty? && now - @windows.last.began > 2 * WINDOW }
+      def expired? = @lock.synchronize { @workers.empty? && now - @windows.last.began > 2 * WINDOW }
 
       private
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-      def turn
+      def rotate_windows
         return if now - @windows.last.began < WINDOW
 
         @windows = [@windows.last, Window.new(now, 0, {})]
@@ -94,9 +94,9 @@ module Trunkline
       end
 
       def sum(times, origin, (requests, seconds))
-        known = times[origin] ||= [0, 0.0]
-        known[0] += requests
-        known[1] += seconds
+        total = times[origin] ||= [0, 0.0]
+        total[0] += requests
+        total[1] += seconds
       end
 
       def report

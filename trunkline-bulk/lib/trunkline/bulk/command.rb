@@ -25,8 +25,8 @@ module Trunkline
       # Errors that may end a run: a full disk, a malformed line of a CSV.
       ERRORS = [SystemCallError, IOError, SQLite3::Exception, InvalidItem, EncodingError].freeze
       # Raised for wrong arguments.
-      Wrong = Class.new(StandardError)
-      private_constant :ERRORS, :Wrong
+      UsageError = Class.new(StandardError)
+      private_constant :ERRORS, :UsageError
 
       # @param argv [Array<String>]
       # @return [Integer] 0: all items are done; 1: some have failed; 2: the arguments are wrong; 3: the run was paused
@@ -49,14 +49,14 @@ module Trunkline
       # @return [Integer]
       def run(argv)
         name, file, *rest = parser.parse(argv)
-        return tell(@told) if @told
+        return print_info(@info) if @info
 
         case name
         when "run" then start(file, rest)
         when "status", "pause", "resume", "cancel", "retry-failed" then change(name, file, rest)
-        else raise Wrong, name ? "unknown command #{name}" : "a command is needed"
+        else raise UsageError, name ? "unknown command #{name}" : "a command is needed"
         end
-      rescue OptionParser::ParseError, InvalidRequest, UnknownRun, Results::Unavailable, Wrong => error
+      rescue OptionParser::ParseError, InvalidRequest, UnknownRun, Results::Unavailable, UsageError => error
         @err.puts "trunkline-bulk: #{error.message}", USAGE
         WRONG
       rescue *ERRORS => error
@@ -70,7 +70,7 @@ module Trunkline
 
       private
 
-      def tell(text)
+      def print_info(text)
         @out.puts text
         DONE
       end
@@ -85,8 +85,8 @@ module Trunkline
           end
           options.on("--bodies FOLDER", "write each body to a file there") { |folder| @bodies = folder }
           options.on("--[no-]progress", "show how far it is (when there is a terminal)") { |value| @progress = value }
-          options.on("--version", "tell which version this is") { @told = "trunkline-bulk #{VERSION}" }
-          options.on("-h", "--help", "show this") { @told = options.help }
+          options.on("--version", "tell which version this is") { @info = "trunkline-bulk #{VERSION}" }
+          options.on("-h", "--help", "show this") { @info = options.help }
         end
       end
 
@@ -99,13 +99,13 @@ module Trunkline
           timeout: [Float, "SECONDS", "of each request (30)"],
           hold: [Float, "SECONDS", "for which an origin that cannot be reached is waited for (300)"],
           slice: [Integer, "N", "items of a slice (1000)"] }.each do |name, (type, value, text)|
-          options.on("--#{name.name.tr("_", "-")} #{value}", type, text) { |given| @settings[name] = given }
+          options.on("--#{name.name.tr("_", "-")} #{value}", type, text) { |argument| @settings[name] = argument }
         end
       end
 
       def start(urls, rest)
-        raise Wrong, "run: needs one file of URLs" if urls.nil? || rest.any?
-        raise Wrong, "run: needs --out" if @file.nil?
+        raise UsageError, "run: needs one file of URLs" if urls.nil? || rest.any?
+        raise UsageError, "run: needs --out" if @file.nil?
 
         check_urls(urls)
         refuse_another_run
@@ -118,22 +118,22 @@ module Trunkline
       end
 
       def check_urls(path)
-        raise Wrong, "#{path}: cannot be read" unless File.file?(path) && File.readable?(path)
+        raise UsageError, "#{path}: cannot be read" unless File.file?(path) && File.readable?(path)
         return unless File.extname(path).casecmp?(".csv")
 
         names = Source::Rows.new(path).names
         return if names.nil? || names.include?("url")
 
-        raise Wrong, "#{path}: has no column \"url\", but #{names.map(&:inspect).join(", ")}"
+        raise UsageError, "#{path}: has no column \"url\", but #{names.map(&:inspect).join(", ")}"
       end
 
       # Results of another run are not overwritten, nor are other files.
       def refuse_another_run
-        there = File.exist?(state)
-        raise Wrong, "#{@file} is there already: --resume goes on with it" if there && !@resume
-        return if there || !File.exist?(@file) || (File.file?(@file) && File.empty?(@file))
+        exists = File.exist?(state)
+        raise UsageError, "#{@file} is there already: --resume goes on with it" if exists && !@resume
+        return if exists || !File.exist?(@file) || (File.file?(@file) && File.empty?(@file))
 
-        raise Wrong, "#{@file} is there already, and its run, #{state}, is not: name another file"
+        raise UsageError, "#{@file} is there already, and its run, #{state}, is not: name another file"
       end
 
       def define(urls)
@@ -151,16 +151,16 @@ module Trunkline
       end
 
       def change(name, file, rest)
-        raise Wrong, "#{name}: needs the file of results, and nothing else" if file.nil? || rest.any?
+        raise UsageError, "#{name}: needs the file of results, and nothing else" if file.nil? || rest.any?
 
         @file = file
-        raise Wrong, "#{file}: there is no run of that name" unless File.exist?(state)
+        raise UsageError, "#{file}: there is no run of that name" unless File.exist?(state)
 
         bulk = Class.new(Bulk) { define_singleton_method(:name) { "trunkline-bulk" } }
         status = bulk.public_send(name.tr("-", "_"), run_name, state: state)
         @out.puts status
-        going_on = %w[resume retry-failed].include?(name) && status.state == :running
-        @err.puts "run with --resume goes on with it, if no process works at it" if going_on
+        resumable = %w[resume retry-failed].include?(name) && status.state == :running
+        @err.puts "run with --resume goes on with it, if no process works at it" if resumable
         DONE
       end
 

@@ -45,8 +45,8 @@ module Trunkline
       # @return [Proc, nil]
       # @api private
       def block(name)
-        own = @blocks&.fetch(name, nil)
-        own || (superclass.respond_to?(:block) ? superclass.block(name) : nil)
+        block = @blocks&.fetch(name, nil)
+        block || (superclass.respond_to?(:block) ? superclass.block(name) : nil)
       end
 
       private

@@ -12,7 +12,7 @@ module Trunkline
     # @api private
     module Events
       # An event that has started and not finished.
-      Begun = Struct.new(:handle, :payload) do
+      StartedEvent = Struct.new(:handle, :payload) do
         def finish(**more)
           payload.update(more)
           handle.finish
@@ -22,7 +22,7 @@ module Trunkline
       module_function
 
       # @param name [String] without .trunkline_bulk
-      # @return [Begun, nil] nil if there is no subscriber
+      # @return [StartedEvent, nil] nil if there is no subscriber
       def start(name, **payload)
         return unless defined?(::ActiveSupport::Notifications)
 
@@ -31,7 +31,7 @@ module Trunkline
 
         handle = ::ActiveSupport::Notifications.instrumenter.build_handle(name, payload)
         handle.start
-        Begun.new(handle, payload)
+        StartedEvent.new(handle, payload)
       end
 
       # @yield

@@ -32,12 +32,12 @@ module Trunkline
       # @return [Boolean] whether there are new slices
       # @raise [InvalidItem]
       def cut
-        return false if @ended
+        return false if @source_ended
 
         @feed ||= @state.claim_source(@run_id, @worker, @bulk.settings.lease) or return false
         open_source if @items.nil?
         slices, cursor = next_slices
-        @state.add_slices(@feed, slices, cursor, ended: @ended)
+        @state.add_slices(@feed, slices, cursor, ended: @source_ended)
         slices.any?
       rescue LeaseLost
         @feed = @items = nil
@@ -51,7 +51,7 @@ module Trunkline
       def items_of(slice) = @last_cut.delete(slice.bytes) || slice.items
 
       # @return [Boolean] whether this worker has reached the end of the source
-      def ended? = !!@ended
+      def ended? = !!@source_ended
 
       # @return [Boolean] whether the last #cut had to wait for the source
       def slow? = !!@slow
@@ -59,7 +59,7 @@ module Trunkline
       # Releases the source.
       # @return [void]
       def close
-        @state.release_source(@feed) if @feed && !@ended
+        @state.release_source(@feed) if @feed && !@source_ended
         @feed = @items = nil
         @last_cut.clear
       end
@@ -70,7 +70,7 @@ module Trunkline
         source = Source.of(@bulk.block(:source).call)
         total = source.size if @feed.cursor.nil?
         @state.total(@run_id, total) if total
-        @kept = source.kept?
+        @retained = source.retained?
         @cursor = @feed.cursor
         @items = slices_of(source)
       end
@@ -102,21 +102,21 @@ module Trunkline
         @last_cut.clear
         while slices.size < AT_ONCE && (slices.empty? || Engine.now < due)
           items, @cursor = @items.next
-          slices << [position, written(items), items.size]
+          slices << [position, encode(items), items.size]
           position += items.size
         end
         @slow = Engine.now >= due
         [slices, @cursor]
       rescue StopIteration
-        @ended = true
+        @source_ended = true
         [slices, @cursor]
       end
 
       # Strings that an Array keeps, or that are frozen, are decoded again, because blocks may modify their items.
-      def written(items)
+      def encode(items)
         plain = Codec.plain?(items)
         bytes = Codec.dump(items, plain)
-        @last_cut[bytes] = items if plain && !@kept && !items.first.frozen?
+        @last_cut[bytes] = items if plain && !@retained && !items.first.frozen?
         bytes
       end
     end

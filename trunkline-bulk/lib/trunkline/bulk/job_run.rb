@@ -9,8 +9,8 @@ module Trunkline
     # the number of slices if that is lower.
     #
     # Queues may lose jobs (Sidekiq loses the jobs of a killed process). Lost jobs are replaced with the help of the
-    # state, which stores how many jobs wait and when one last began. One further job, the watch, is scheduled for a
-    # later time: it takes over the slices that were left, and schedules the next watch.
+    # state, which stores how many jobs wait and when one last began. One further job, the watchdog, is scheduled
+    # for a later time: it takes over the slices that were left, and schedules the next watchdog.
     #
     # @api private
     module JobRun
@@ -27,49 +27,49 @@ module Trunkline
       # @raise [InvalidRequest] without ActiveJob, and for a class or state that a job in another process cannot find
       def call(bulk, name, state, progress: nil) # rubocop:disable Lint/UnusedMethodArgument -- there is none to show
         check(bulk, state)
-        Limits.say_if_alone(bulk.settings)
+        Limits.warn_without_redis(bulk.settings)
         run = state.run(bulk.run_key(name))
         fill(bulk, name, state, run, begun: true) if run.state == :running
       end
 
       # Enqueues jobs for a resumed run, if it was started with jobs.
       # @return [void]
-      def go_on(bulk, name, state)
+      def continue_run(bulk, name, state)
         run = state.run(bulk.run_key(name))
-        jobs = state.jobs(run.id) { |kept| kept }
+        jobs = state.jobs(run.id) { |jobs| jobs }
         fill(bulk, name, state, run, begun: true) if jobs && run.state == :running
       end
 
       # Performs a job.
-      # @param watch [Integer, nil] the number of the watch, if the job is one
+      # @param watchdog [Integer, nil] the number of the watchdog, if the job is one
       # @return [void]
-      def work(bulk, name, state, watch)
+      def work(bulk, name, state, watchdog)
         run = state.run(bulk.run_key(name))
-        return if run.nil? || !started?(state, run, watch)
+        return if run.nil? || !started?(state, run, watchdog)
 
-        worked = work_at(bulk, name, state, run, watch)
+        worked = work_at(bulk, name, state, run, watchdog)
         run = state.run(run.key)
-        return fill(bulk, name, state, run, begun: worked, watch: watch) if run.state == :running
+        return fill(bulk, name, state, run, begun: worked, watchdog: watchdog) if run.state == :running
 
-        watch(bulk, name, state, run, watch) if run.state == :paused
+        schedule_watchdog(bulk, name, state, run, watchdog) if run.state == :paused
       end
 
       # @return [Boolean] whether there was a slice to work at
-      def work_at(bulk, name, state, run, watch)
+      def work_at(bulk, name, state, run, watchdog)
         run.state == :running && SliceWorker.new(bulk, run, state).work
       rescue StandardError
-        watch(bulk, name, state, run, watch) # the queue may not retry a failed job
+        schedule_watchdog(bulk, name, state, run, watchdog) # the queue may not retry a failed job
         raise
       end
 
       # Records that a job has begun.
-      # @return [Boolean] false if the job is a watch that has been replaced by another
-      def started?(state, run, watch)
+      # @return [Boolean] false if the job is a watchdog that has been replaced by another
+      def started?(state, run, watchdog)
         current = nil
         state.jobs(run.id) do |jobs, now|
           jobs = jobs.to_h
-          current = watch.nil? || jobs["watch"] == watch
-          next jobs if watch
+          current = watchdog.nil? || jobs["watch"] == watchdog
+          next jobs if watchdog
 
           jobs.merge("waiting" => [jobs.fetch("waiting", 0) - 1, 0].max, "begun" => now)
         end
@@ -78,29 +78,29 @@ module Trunkline
 
       # @param begun [Boolean] whether there was work, so that more jobs are wanted
       # @return [void]
-      def fill(bulk, name, state, run, begun:, watch: nil)
+      def fill(bulk, name, state, run, begun:, watchdog: nil)
         wanted = 0
         most = run.cut_all ? [run.slices, bulk.settings.jobs].min : bulk.settings.jobs
         state.jobs(run.id) do |jobs, now|
           jobs = jobs.to_h
-          waiting = lost?(jobs, now, bulk) ? 0 : jobs.fetch("waiting", 0)
+          waiting = jobs_lost?(jobs, now, bulk) ? 0 : jobs.fetch("waiting", 0)
           wanted = [most - waiting, 0].max if begun
           jobs.merge("waiting" => waiting + wanted, "begun" => jobs["begun"] || now)
         end
         wanted.times { enqueue(bulk, name, state) }
-        watch(bulk, name, state, run, watch)
+        schedule_watchdog(bulk, name, state, run, watchdog)
       end
 
       # Whether the waiting jobs are lost: none has begun for two leases, or the clock has been set back since.
-      def lost?(jobs, now, bulk) = !(now - jobs.fetch("begun", now)).between?(0, bulk.settings.lease * 2)
+      def jobs_lost?(jobs, now, bulk) = !(now - jobs.fetch("begun", now)).between?(0, bulk.settings.lease * 2)
 
-      # Schedules the next watch, if the previous one has run or is late.
-      def watch(bulk, name, state, run, mine)
+      # Schedules the next watchdog, if the previous one has run or is late.
+      def schedule_watchdog(bulk, name, state, run, current)
         lease = bulk.settings.lease
         number = nil
         state.jobs(run.id) do |jobs, now|
-          on_its_way = jobs["watch"] && jobs["watch"] != mine && (jobs["watch_at"] - now).between?(-lease, 2 * lease)
-          next jobs if on_its_way
+          scheduled = jobs["watch"] && jobs["watch"] != current && (jobs["watch_at"] - now).between?(-lease, 2 * lease)
+          next jobs if scheduled
 
           number = jobs.fetch("watch", 0) + 1
           jobs.merge("watch" => number, "watch_at" => now + lease)
@@ -108,14 +108,14 @@ module Trunkline
         enqueue(bulk, name, state, number, wait: lease) if number
       end
 
-      def enqueue(bulk, name, state, watch = nil, **later)
+      def enqueue(bulk, name, state, watchdog = nil, **later)
         tries = 0
         begin
           # Without queue:, the class's own queue is used: it may be a block (ActiveJob's default is one), not a name.
           SliceJob.set({ queue: bulk.settings.queue, **later }.compact)
-            .perform_later(bulk.name, name, state.to_s, watch)
+            .perform_later(bulk.name, name, state.to_s, watchdog)
         rescue NotImplementedError
-          raise unless later.any? # an adapter that cannot schedule a watch runs jobs at once
+          raise unless later.any? # an adapter that cannot schedule a watchdog runs jobs at once
         rescue StandardError
           pause = PAUSES[tries] or raise
           tries += 1

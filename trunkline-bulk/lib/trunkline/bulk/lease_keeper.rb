@@ -19,15 +19,15 @@ module Trunkline
       def self.run(state, run_id, worker, lease)
         ended = false
         lock = Mutex.new
-        told = ConditionVariable.new
+        condition = ConditionVariable.new
         thread = keeper do
-          renew(state, run_id, worker, lease) until ended_within(lease.fdiv(TIMES), lock, told) { ended }
+          renew(state, run_id, worker, lease) until ended_within(lease.fdiv(TIMES), lock, condition) { ended }
         end
         yield
       ensure
         lock.synchronize do
           ended = true
-          told.signal
+          condition.signal
         end
         thread&.join
       end
@@ -50,11 +50,11 @@ module Trunkline
 
       # @yieldreturn [Boolean] whether the worker has ended
       # @return [Boolean]
-      def self.ended_within(seconds, lock, told)
+      def self.ended_within(seconds, lock, condition)
         limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
         lock.synchronize do
           until yield || (left = limit - Process.clock_gettime(Process::CLOCK_MONOTONIC)) <= 0
-            told.wait(lock, left)
+            condition.wait(lock, left)
           end
           yield
         end

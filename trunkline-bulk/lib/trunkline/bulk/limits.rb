@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "limits/alone"
+require_relative "limits/local"
 require_relative "limits/share"
 
 module Trunkline
@@ -15,34 +15,34 @@ module Trunkline
       # The maximum number of origins in one call.
       MOST = 500
       # Seconds after which an unused share is removed.
-      KEPT = 60
-      private_constant :KEPT, :MOST
+      SHARE_TTL = 60
+      private_constant :MOST, :SHARE_TTL
 
-      @known = {}
-      @opening = Mutex.new
+      @instances = {}
+      @instances_lock = Mutex.new
 
       class << self
         # @param url [String, nil] of Redis; nil to limit this process alone
         # @return [Limits] the Limits of this process
         # @raise [InvalidRequest] without redis-client
         def at(url)
-          @opening.synchronize { @known[[url, Process.pid]] ||= new(url && Redis.new(url)) }
+          @instances_lock.synchronize { @instances[[url, Process.pid]] ||= new(url && Redis.new(url)) }
         end
 
         # Logs, once, that limits apply to each process separately.
         # @param settings [Settings]
         # @return [void]
-        def say_if_alone(settings)
-          return if @said || Bulk.configuration.redis || !(settings.per_origin || settings.in_flight)
+        def warn_without_redis(settings)
+          return if @warned || Bulk.configuration.redis || !(settings.per_origin || settings.in_flight)
 
-          @said = true
-          say("limits: there is no Redis (Trunkline::Bulk.configure { |c| c.redis = url } or REDIS_URL): per_origin " \
+          @warned = true
+          log("limits: there is no Redis (Trunkline::Bulk.configure { |c| c.redis = url } or REDIS_URL): per_origin " \
               "and in_flight hold for each process alone")
         end
 
         # @param text [String]
         # @return [void]
-        def say(text)
+        def log(text)
           logger = Bulk.configuration.logger
           logger ? logger.warn("trunkline-bulk: #{text}") : warn("trunkline-bulk: #{text}")
         end
@@ -50,30 +50,30 @@ module Trunkline
 
       autoload :Redis, "#{__dir__}/limits/redis"
 
-      # @param shared [Redis, nil]
+      # @param redis [Redis, nil]
       # @param threaded [Boolean] false if the caller calls #step itself
-      def initialize(shared, threaded: true)
-        @shared = shared
+      def initialize(redis, threaded: true)
+        @redis = redis
         @threaded = threaded
-        @alone = Alone.new
+        @local = Local.new
         @shares = {}
         @lock = Mutex.new
         @used = ConditionVariable.new
       end
 
-      # @param most_in_flight [Integer, nil] the maximum number of requests in flight to each origin, by all workers
+      # @param max_in_flight [Integer, nil] the maximum number of requests in flight to each origin, by all workers
       # @param rates [#rate, nil] the requests per second that each origin itself asks for
       # @return [#pace] for `rate: { store: }`
-      def with(most_in_flight, rates = nil) = Store.new(self, most_in_flight, rates)
+      def with(max_in_flight, rates = nil) = Store.new(self, max_in_flight, rates)
 
       # @param origin [String]
       # @return [Share]
       # @api private
-      def share(origin, per_second, most_in_flight)
+      def share(origin, per_second, max_in_flight)
         @lock.synchronize do
           run if @threaded
           @used.signal
-          @shares[[origin, per_second, most_in_flight]] ||= Share.new(origin, per_second, most_in_flight)
+          @shares[[origin, per_second, max_in_flight]] ||= Share.new(origin, per_second, max_in_flight)
         end
       end
 
@@ -83,13 +83,15 @@ module Trunkline
       # @api private
       def step(now)
         shares = @lock.synchronize do
-          @shares.delete_if { |(origin, *), share| now - share.used_at > KEPT && @alone.forget(origin).then { true } }
+          @shares.delete_if do |(origin, *), share|
+            now - share.used_at > SHARE_TTL && @local.forget(origin).then { true }
+          end
           @shares.values
         end
         shares.reject! { |share| share.idle?(now) }
         intervals = shares.each_slice(MOST).map do |some|
-          grants = exchange(some.map(&:ask), now)
-          some.zip(grants.grants) { |share, grant| share.take(grant, grants.interval, now) }
+          grants = exchange(some.map(&:demand), now)
+          some.zip(grants.grants) { |share, grant| share.apply(grant, grants.interval, now) }
           grants.interval
         end
         intervals.max
@@ -98,33 +100,33 @@ module Trunkline
       private
 
       # The store of one client's rate: finds the Share of an origin.
-      Store = Struct.new(:limits, :most_in_flight, :rates) do
+      Store = Struct.new(:limits, :max_in_flight, :rates) do
         def pace(origin, per_second, _burst)
-          limits.share(origin, [per_second, rates&.rate(origin)].compact.min, most_in_flight)
+          limits.share(origin, [per_second, rates&.rate(origin)].compact.min, max_in_flight)
         end
       end
 
-      def exchange(asks, now)
-        return @alone.exchange(asks, now) if @shared.nil?
+      def exchange(demands, now)
+        return @local.exchange(demands, now) if @redis.nil?
 
-        @shared.exchange(asks).tap { |grants| reached(grants) }
-      rescue *(@shared ? Redis::ERRORS : []) => error
-        unreached(error)
-        @alone.exchange(asks, now)
+        @redis.exchange(demands).tap { |grants| redis_available(grants) }
+      rescue *(@redis ? Redis::ERRORS : []) => error
+        redis_unavailable(error)
+        @local.exchange(demands, now)
       end
 
-      def reached(grants)
-        @alone.workers = grants.workers
-        Limits.say("limits: Redis is there again") if @gone
-        @gone = false
+      def redis_available(grants)
+        @local.workers = grants.workers
+        Limits.log("limits: Redis is there again") if @redis_down
+        @redis_down = false
       end
 
-      def unreached(error)
-        return if @gone
+      def redis_unavailable(error)
+        return if @redis_down
 
-        @gone = true
-        part = @alone.workers > 1 ? "its part of the limits, one of #{@alone.workers}" : "the limits for itself"
-        Limits.say("limits: Redis cannot be reached (#{error.class}: #{error.message}): this process goes on with " \
+        @redis_down = true
+        part = @local.workers > 1 ? "its part of the limits, one of #{@local.workers}" : "the limits for itself"
+        Limits.log("limits: Redis cannot be reached (#{error.class}: #{error.message}): this process goes on with " \
                    "#{part}")
       end
 

@@ -18,11 +18,11 @@ module Trunkline
         run = state.run(bulk.run_key(name))
         return unless run.state == :running
 
-        Limits.say_if_alone(bulk.settings)
-        shown = Progress.for(progress) { RunStatus.new(name, state.run(run.key)) }
-        Worker.new(bulk, run, state) { shown&.tell }.work
+        Limits.warn_without_redis(bulk.settings)
+        display = Progress.for(progress) { RunStatus.new(name, state.run(run.key)) }
+        Worker.new(bulk, run, state) { display&.report }.work
       ensure
-        shown&.finish
+        display&.finish
       end
     end
   end

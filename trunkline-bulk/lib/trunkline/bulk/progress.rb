@@ -29,26 +29,26 @@ module Trunkline
       end
       private_class_method :on_terminal
 
-      # @param shown [#call] called with a RunStatus
-      def initialize(shown, &status)
-        @shown = shown
+      # @param display [#call] called with a RunStatus
+      def initialize(display, &status)
+        @display = display
         @status = status
-        @told = -Float::INFINITY
+        @reported_at = -Float::INFINITY
       end
 
       # @return [void]
-      def tell
+      def report
         now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-        return if now - @told < INTERVAL
+        return if now - @reported_at < INTERVAL
 
-        @told = now
-        @shown.call(@status.call)
+        @reported_at = now
+        @display.call(@status.call)
       end
 
       # @return [void]
       def finish
         status = @status.call
-        @shown.respond_to?(:finish) ? @shown.finish(status) : @shown.call(status)
+        @display.respond_to?(:finish) ? @display.finish(status) : @display.call(status)
       end
 
       # Writes a line from time to time, for a log.
@@ -60,16 +60,16 @@ module Trunkline
         # @param output [IO]
         def initialize(output)
           @output = output
-          @written = -Float::INFINITY
+          @written_at = -Float::INFINITY
         end
 
         # @param status [RunStatus]
         # @return [void]
         def call(status)
           now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-          return if now - @written < EVERY
+          return if now - @written_at < EVERY
 
-          @written = now
+          @written_at = now
           @output.puts(status)
         end
 

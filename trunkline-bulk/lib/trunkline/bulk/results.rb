@@ -70,17 +70,17 @@ module Trunkline
           row["file"] = save(response, key) if @bodies && response
           @output << row
         rescue *ERRORS => error
-          @broken ||= error
+          @error ||= error
         end
 
         # Writes a row for an item that has failed without a request.
         # @param error [String]
         # @return [void]
         def refuse(item, error, key)
-          known = { "key" => key, "url" => url(item), "error" => error, "attempts" => 0 }
-          @output << @fields.to_h { |name| [name, known[name]] }
+          values = { "key" => key, "url" => url(item), "error" => error, "attempts" => 0 }
+          @output << @fields.to_h { |name| [name, values[name]] }
         rescue *ERRORS => error
-          @broken ||= error
+          @error ||= error
         end
 
         # Raises an error of writing here, where no item has been recorded yet: it ends the run, and is not a failure of
@@ -88,16 +88,16 @@ module Trunkline
         # @return [void]
         # @raise [SystemCallError, SQLite3::Exception]
         def flush
-          raise @broken if @broken
+          raise @error if @error
 
           @output.flush
         rescue *ERRORS => error
-          @broken = error
+          @error = error
           raise
         end
 
         # @return [void]
-        def close = @output.close(whole: @broken.nil?)
+        def close = @output.close(flush: @error.nil?)
 
         private
 

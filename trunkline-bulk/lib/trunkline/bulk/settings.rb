@@ -67,11 +67,11 @@ module Trunkline
       # @return [Settings]
       # @raise [InvalidRequest]
       def with(changes)
-        own, client = changes.partition { |name, _| TABLE.key?(name) }.map(&:to_h)
-        own.each { |name, value| check(name, value) }
+        bulk_values, client = changes.partition { |name, _| TABLE.key?(name) }.map(&:to_h)
+        bulk_values.each { |name, value| check(name, value) }
         client = @client.merge(client)
         Trunkline.new(nil, client) # raises for invalid options
-        Settings.new(TABLE.keys.to_h { |name| [name, public_send(name)] }.merge(own), client)
+        Settings.new(TABLE.keys.to_h { |name| [name, public_send(name)] }.merge(bulk_values), client)
       end
 
       private

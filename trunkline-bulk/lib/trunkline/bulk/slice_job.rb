@@ -22,14 +22,14 @@ module Trunkline
       # @param bulk [String] the class
       # @param name [String] of the run
       # @param state [String]
-      # @param watch [Integer, nil] the number of the watch, if the job is one
+      # @param watchdog [Integer, nil] the number of the watchdog, if the job is one
       # @return [void]
-      def perform(bulk, name, state, watch = nil)
+      def perform(bulk, name, state, watchdog = nil)
         waiting = Thread.current[WAITING]
-        return waiting << [bulk, name, state, watch] if waiting
+        return waiting << [bulk, name, state, watchdog] if waiting
 
         begin
-          Thread.current[WAITING] = waiting = [[bulk, name, state, watch]]
+          Thread.current[WAITING] = waiting = [[bulk, name, state, watchdog]]
           work(*waiting.shift) until waiting.empty?
         ensure
           Thread.current[WAITING] = nil
@@ -38,8 +38,8 @@ module Trunkline
 
       private
 
-      def work(bulk, name, state, watch)
-        JobRun.work(bulk.constantize, name, State.of(State.named(state)), watch)
+      def work(bulk, name, state, watchdog)
+        JobRun.work(bulk.constantize, name, State.of(State.named(state)), watchdog)
       end
     end
   end

@@ -36,39 +36,39 @@ module Trunkline
     # @api private
     class SliceWork
       # The marks in State::Slice#recorded of an item that is finished, and of one that is not.
-      OVER = "1".ord
-      OPEN = "0".ord
+      FINISHED = "1".ord
+      UNFINISHED = "0".ord
       # The marks of items that were alone in flight when a worker died, each with the number of deaths.
-      ALONE = { OPEN => 0, **(1..8).to_h { |times| [OVER + times, times] } }.freeze
-      private_constant :ALONE, :OPEN, :OVER
+      ISOLATED = { UNFINISHED => 0, **(1..8).to_h { |times| [FINISHED + times, times] } }.freeze
+      private_constant :FINISHED, :ISOLATED, :UNFINISHED
 
       # @return [State::Slice]
       attr_reader :slice
 
-      # @return [Array] the slice's items; each is removed when it is taken
+      # @return [Array] the slice's items; each is removed when #next_entry returns it
       attr_writer :items
 
       # @param slice [State::Slice]
-      # @param told [Events::Begun, nil] the event to finish at the end of the slice
-      def initialize(slice, told = nil)
+      # @param event [Events::StartedEvent, nil] the event to finish at the end of the slice
+      def initialize(slice, event = nil)
         @slice = slice
-        @told = told
-        @all = Hash.new(0) if told
+        @event = event
+        @total_counts = Hash.new(0) if event
         @recorded = slice.recorded.dup
         @outcomes = [] # of items that were finished since the last record
         @failures = []
         @positions = slice.positions.to_a
-        @next = 0
-        @lost = @marked = false
+        @next_index = 0
+        @lease_lost = @marked = false
       end
 
       # @param entry [Entry, nil] an Entry to reuse
       # @return [Entry, nil] the next item that was not finished when the slice was claimed; nil if all were taken
-      def take(entry = nil)
+      def next_entry(entry = nil)
         items = @items
-        until (index = @next) == items.size || @lost
-          @next = index + 1
-          next if @recorded.getbyte(index) == OVER
+        until (index = @next_index) == items.size || @lease_lost
+          @next_index = index + 1
+          next if @recorded.getbyte(index) == FINISHED
 
           item = items[index]
           items[index] = nil # only the entry refers to the item now, so that it can be freed early
@@ -78,18 +78,18 @@ module Trunkline
 
       # @param index [Integer]
       # @return [Integer] how many workers have died while this item was alone in flight
-      def deaths(index) = ALONE.fetch(@recorded.getbyte(index))
+      def deaths(index) = ISOLATED.fetch(@recorded.getbyte(index))
 
       # Marks an item as the only one in flight while the block runs. Afterwards the mark is removed, unless #settle has
       # finished the item.
       # @param index [Integer]
       # @yield
-      def alone(index)
+      def isolate(index)
         before = @recorded.getbyte(index)
-        mark(index, OVER + [deaths(index) + 1, ALONE.size - 1].min)
+        mark(index, FINISHED + [deaths(index) + 1, ISOLATED.size - 1].min)
         yield
       ensure
-        mark(index, before) unless @recorded.getbyte(index) == OVER
+        mark(index, before) unless @recorded.getbyte(index) == FINISHED
       end
 
       # @param index [Integer]
@@ -101,7 +101,7 @@ module Trunkline
       # @param message [String, nil] of a failure
       # @return [void]
       def settle(entry, outcome, message)
-        @recorded.setbyte(entry.index, OVER)
+        @recorded.setbyte(entry.index, FINISHED)
         @outcomes << outcome
         @failures << State::Failure.new(position(entry.index), entry.item, outcome, message) if message
       end
@@ -110,19 +110,19 @@ module Trunkline
       def complete? = @recorded.count("^1").zero?
 
       # @return [Boolean] whether another worker has taken the slice over
-      def lost? = @lost
+      def lease_lost? = @lease_lost
 
       # @param state [State]
       # @return [Integer] the number of items finished since the last call
       def record(state)
         counts = @outcomes.tally.transform_keys(&:to_s)
-        state.record(@slice, @recorded.dup, counts, @failures) unless (counts.empty? && !@marked) || @lost
+        state.record(@slice, @recorded.dup, counts, @failures) unless (counts.empty? && !@marked) || @lease_lost
         counts.sum(&:last)
       rescue LeaseLost
-        @lost = true
+        @lease_lost = true
         0
       ensure
-        @all&.update(counts) { |_, one, more| one + more }
+        @total_counts&.update(counts) { |_, one, more| one + more }
         @outcomes.clear
         @failures.clear
         @marked = false
@@ -130,9 +130,9 @@ module Trunkline
 
       # @return [void]
       def finish
-        outcome = lost? ? :lost : :released
-        @told&.finish(outcome: complete? ? :complete : outcome, counts: @all)
-        @told = nil
+        outcome = lease_lost? ? :lost : :released
+        @event&.finish(outcome: complete? ? :complete : outcome, counts: @total_counts)
+        @event = nil
       end
 
       private

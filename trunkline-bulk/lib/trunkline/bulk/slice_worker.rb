@@ -22,15 +22,15 @@ module Trunkline
 
       private
 
-      def over?
-        @stopped = true if @taken && @works.empty?
+      def stopped?
+        @stopped = true if @claimed && @works.empty?
         super
       end
 
       def claim
-        return if @taken
+        return if @claimed
 
-        @taken = true
+        @claimed = true
         slice = claim_one || claim_new
         @worked = !slice.nil?
         slice

@@ -11,9 +11,9 @@ module Trunkline
     # @api private
     module Source
       # @param value [Enumerable, ActiveRecord::Relation, Pathname]
-      # @return [#each_from, #cursor, #size, #kept?] each_from(cursor) yields each item after the cursor (nil: all);
+      # @return [#each_from, #cursor, #size, #retained?] each_from(cursor) yields each item after the cursor (nil: all);
       #   cursor(count) is the cursor after the last yielded item, the count-th; size: the number of items, nil if they
-      #   would have to be counted; kept?: whether other objects hold the items, too
+      #   would have to be counted; retained?: whether other objects hold the items, too
       # @raise [InvalidItem]
       def self.of(value)
         return Records.new(value.all) if value.respond_to?(:in_batches)
@@ -51,7 +51,7 @@ module Trunkline
         end
 
         # @return [Boolean] whether other objects hold the items, too
-        def kept? = @items.is_a?(Array) || @items.is_a?(Hash)
+        def retained? = @items.is_a?(Array) || @items.is_a?(Hash)
 
         def each_from(cursor, &block)
           @passed = cursor.to_i
@@ -84,7 +84,7 @@ module Trunkline
 
         def size = nil
 
-        def kept? = false
+        def retained? = false
 
         def each_from(cursor)
           File.open(@path, MODE) do |file|
@@ -110,7 +110,7 @@ module Trunkline
 
         def size = nil
 
-        def kept? = false
+        def retained? = false
 
         # @return [Array<String>, nil] the names of the columns
         def names = read { |csv| csv.foreach(@path, MODE).first }
@@ -148,7 +148,7 @@ module Trunkline
           raise InvalidItem, "source: #{relation.klass} has no primary key" if @keys.empty?
         end
 
-        def kept? = false
+        def retained? = false
 
         def size
           count = @relation.count(:all)

@@ -63,9 +63,9 @@ module Trunkline
                 "cache-control" => "no-store" }, [html]]
       end
 
-      def runs = state.runs.first(MOST).map { |run| shown(run) }
+      def runs = state.runs.first(MOST).map { |run| summary(run) }
 
-      def shown(run)
+      def summary(run)
         status = RunStatus.new(run.key, run)
         actions = @actions ? ACTIONS.filter_map { |name, states| name if offered?(name, states, run) } : []
         { key: run.key, state: run.state, total: run.total, done: run.done, failed: run.failed, counts: run.counts,
@@ -87,7 +87,7 @@ module Trunkline
         return json(422, { error: "its class is not loaded here" }) if bulk.nil?
 
         bulk.public_send(action, name, state: state)
-        json(200, shown(state.run(run.key)))
+        json(200, summary(state.run(run.key)))
       rescue JSON::ParserError, NoMethodError, TypeError
         json(400, { error: "the body is to be JSON with key and action" })
       end

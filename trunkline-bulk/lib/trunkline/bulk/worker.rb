@@ -5,9 +5,9 @@ require_relative "activity"
 require_relative "codec"
 require_relative "events"
 require_relative "feeder"
-require_relative "holdback"
 require_relative "lease_keeper"
 require_relative "limits"
+require_relative "origin_backoff"
 require_relative "slice_work"
 require_relative "state/workers"
 
@@ -28,31 +28,31 @@ module Trunkline
       # The number of requests that are timed between two records: enough to find slow origins.
       SAMPLE = 100
       # The maximum number of workers that may die with an item alone in flight.
-      MOST_ALONE = 8
-      private_constant :CLOCK, :INTERVAL, :IDLE, :MOST_ALONE, :SAMPLE
+      MAX_DEATHS = 8
+      private_constant :CLOCK, :INTERVAL, :IDLE, :MAX_DEATHS, :SAMPLE
 
       # @param bulk [Class]
       # @param run [State::Run]
       # @param state [State]
       # @yield called after each record
-      def initialize(bulk, run, state, &told)
+      def initialize(bulk, run, state, &on_record)
         @bulk_name = bulk.name
         @settings = bulk.settings
         @run = run
         @state = state
-        @told = told
+        @on_record = on_record
         @name = State::Workers.name
         @feeder = Feeder.new(bulk, run.id, state, @name)
-        @held = Holdback.new(@settings.hold)
+        @backoff = OriginBackoff.new(@settings.hold)
         @robots = Robots.new(@settings.robots, @settings.hold) if @settings.robots
         @works = []
         @current = nil # the one of @works whose items are being sent
-        @suspects = []
-        @ended = @settled = @sampled = @under_way = @in_flight = 0
+        @slices_to_isolate = []
+        @unchecked_items = @settled = @sampled = @outstanding = @in_flight = 0
         @times = {}
-        @spare = nil # an entry to reuse
-        @lost = false
-        update_free
+        @reusable_entry = nil
+        @lease_lost = false
+        update_fast_path
         use_blocks(bulk)
       end
 
@@ -62,13 +62,13 @@ module Trunkline
         @client = Trunkline.new(nil, client_options)
         activity.join(self)
         LeaseKeeper.run(@state, @run.id, @name, @settings.lease) do
-          until over?
+          until stopped?
             send_all
-            sleep([@held.wait, IDLE].compact.min) unless over?
+            sleep([@backoff.wait, IDLE].compact.min) unless stopped?
           end
         end
       ensure
-        leave
+        release_slices
         @client&.close
         @robots&.close
       end
@@ -77,13 +77,13 @@ module Trunkline
       # @return [Object, nil] nil if there is no request now, or the run must stop
       def next_request
         until @stopped
-          entry = (@free ? @current&.take(@spare) : again) || take or return
-          @spare = nil
+          entry = (@fast_path ? @current&.next_entry(@reusable_entry) : next_waiting) || next_entry or return
+          @reusable_entry = nil
           request = request_of(entry)
-          next passed_over(entry) if request.nil?
+          next skip(entry) if request.nil?
 
           @context = entry
-          @under_way += 1
+          @outstanding += 1
           return request
         end
       end
@@ -119,7 +119,7 @@ module Trunkline
         Limits.at(nil).with(nil, @robots) if @robots
       end
 
-      def over?
+      def stopped?
         @stopped = true if @state.state_of_run(@run.id) != :running
         @stopped
       end
@@ -127,31 +127,31 @@ module Trunkline
       # Returns when nothing may be sent now. Slices are claimed only as their requests can be sent.
       def send_all
         @recorded_at = now
-        options = { concurrency: @settings.concurrency, invalid: :yield, progress: method(:look_on) }
+        options = { concurrency: @settings.concurrency, invalid: :yield, progress: method(:on_progress) }
         @client.each(self, **options) do |entry, result|
-          @under_way -= 1
-          ended(entry, result)
+          @outstanding -= 1
+          handle_result(entry, result)
         end
         record
-        send_alone(@suspects.shift) until @suspects.empty? || @stopped
+        send_isolated(@slices_to_isolate.shift) until @slices_to_isolate.empty? || @stopped
       end
 
-      # @return [Entry, nil] an entry that has waited
-      def again
-        update_free
-        while (entry = @held.take || @robots&.take)
-          return entry unless entry.work.lost?
+      # @return [Entry, nil] an entry that has waited for its origin or its robots.txt
+      def next_waiting
+        update_fast_path
+        while (entry = @backoff.next_entry || @robots&.next_entry)
+          return entry unless entry.work.lease_lost?
 
           @robots&.ended(entry)
         end
       end
 
       # @return [Entry, nil] the next entry of a slice
-      def take
+      def next_entry
         return if @robots&.full?
 
         while @current ||= next_slice
-          entry = @current.take
+          entry = @current.next_entry
           return entry if entry
 
           @current = nil
@@ -165,7 +165,7 @@ module Trunkline
           work.items = @feeder.items_of(slice)
           return work if slice.attempts < [@settings.attempts, 2].max
 
-          @suspects << work
+          @slices_to_isolate << work
         end
       end
 
@@ -175,34 +175,34 @@ module Trunkline
       end
 
       # @return [State::Slice, nil]
-      def claim = claim_one || (claim_one if !waits? && @feeder.cut)
+      def claim = claim_one || (claim_one if !drain_first? && @feeder.cut)
 
       # Waiting for a slow source blocks all requests of this thread, so requests in flight are finished first.
-      def waits? = @feeder.slow? && @under_way.positive?
+      def drain_first? = @feeder.slow? && @outstanding.positive?
 
       def claim_one = @state.claim(@run.id, @name, @settings.lease)
 
       # Sends the items of a slice one by one, because its workers have died: an item may have caused that. Before an
       # item is sent, it is recorded that the item is alone in flight. An item has failed when enough workers have died
       # with it alone.
-      def send_alone(work)
-        until @stopped || (entry = work.take).nil?
+      def send_isolated(work)
+        until @stopped || (entry = work.next_entry).nil?
           deaths = work.deaths(entry.index)
-          if deaths >= [@settings.attempts, MOST_ALONE].min
+          if deaths >= [@settings.attempts, MAX_DEATHS].min
             refuse(entry, "WorkerDied", "#{deaths} workers died while it was the only one on its way")
           else
-            work.alone(entry.index) { try_alone(entry) }
+            work.isolate(entry.index) { send_one(entry) }
           end
         end
         record
       end
 
-      def try_alone(entry)
+      def send_one(entry)
         record
-        return if @stopped || entry.work.lost?
+        return if @stopped || entry.work.lease_lost?
 
         request = request_of(entry)
-        @client.each([request], invalid: :yield) { |_, result| ended(entry, result) } unless request.nil?
+        @client.each([request], invalid: :yield) { |_, result| handle_result(entry, result) } unless request.nil?
       end
 
       # @return [Object, nil] nil if no request is to be sent, or not now
@@ -213,20 +213,20 @@ module Trunkline
         request = entry.request = @request.call(item)
         return settle(entry, "skipped", nil) if request.nil?
 
-        request if @free || let_go?(entry, request)
+        request if @fast_path || may_send?(entry, request)
       rescue StandardError => error
         refuse(entry, name_of(error), error.message)
       end
 
       # @return [Boolean] false if the entry waits for its origin, or must not be sent
-      def let_go?(entry, request)
+      def may_send?(entry, request)
         return false if @robots && !permitted?(entry, request)
         return true if entry.held_since
 
         entry.origin ||= origin_of(request)
-        return true unless @held.holds?(entry.origin)
+        return true unless @backoff.paused?(entry.origin)
 
-        @held.hold(entry)
+        @backoff.hold(entry)
         false
       end
 
@@ -250,47 +250,47 @@ module Trunkline
         end.to_s
       end
 
-      def ended(entry, result)
-        take_time(entry, result) if @sampled < SAMPLE
+      def handle_result(entry, result)
+        sample_time(entry, result) if @sampled < SAMPLE
         status = result.status if result.is_a?(Response)
-        if (@free && status && status < Holdback::LEAST_BUSY) || !held_back?(entry, result)
+        if (@fast_path && status && status < OriginBackoff::LEAST_BUSY) || !deferred_or_lost?(entry, result)
           finish(entry, result, status)
-          @spare = entry
+          @reusable_entry = entry
         end
-        record_in_time if (@ended += 1) >= CLOCK
+        record_in_time if (@unchecked_items += 1) >= CLOCK
       end
 
       # @return [Boolean] whether to ignore the result, because the item is tried again: later, or by another worker
-      def held_back?(entry, result)
+      def deferred_or_lost?(entry, result)
         @robots&.ended(entry)
-        held = entry.work.lost? || kept?(entry, result)
-        update_free
-        held
+        ignored = entry.work.lease_lost? || deferred?(entry, result)
+        update_fast_path
+        ignored
       end
 
       # Sets whether no item has to wait and no slice was lost, so that the checks for each item can be skipped.
-      def update_free
-        @free = @robots.nil? && !@lost && @held.unused?
+      def update_fast_path
+        @fast_path = @robots.nil? && !@lease_lost && @backoff.unused?
       end
 
       def record_in_time
-        @ended = 0
+        @unchecked_items = 0
         record if now - @recorded_at > INTERVAL
       end
 
       # Also records here, because many items in a row may need no request.
-      def passed_over(entry)
+      def skip(entry)
         @robots&.ended(entry)
-        record_in_time if (@ended += 1) >= CLOCK
+        record_in_time if (@unchecked_items += 1) >= CLOCK
       end
 
       # Called several times a second, also while no request ends.
-      def look_on(progress)
+      def on_progress(progress)
         @in_flight = progress.in_flight
         record if now - @recorded_at > INTERVAL
       end
 
-      def take_time(entry, result)
+      def sample_time(entry, result)
         @sampled += 1
         seconds = result.is_a?(Response) ? result.timings.total : (result.elapsed if result.is_a?(Error))
         origin = origin_of(entry.request) if seconds
@@ -301,14 +301,14 @@ module Trunkline
         time[1] += seconds
       end
 
-      def kept?(entry, result)
-        pause = @held.pause_of(result)
-        return false if pause.nil? && @held.unused?
+      def deferred?(entry, result)
+        pause = @backoff.pause_of(result)
+        return false if pause.nil? && @backoff.unused?
 
         entry.origin ||= origin_of(entry.request)
-        return @held.keep?(entry, pause) if pause
+        return @backoff.defer?(entry, pause) if pause
 
-        @held.answered(entry)
+        @backoff.origin_responded(entry)
         false
       end
 
@@ -345,26 +345,26 @@ module Trunkline
       def record
         @flush&.call
         @works.each { |work| @settled += work.record(@state) }
-        ended, @works = @works.partition { |work| work.complete? || work.lost? }
-        @lost ||= ended.any?(&:lost?)
-        update_free
+        ended, @works = @works.partition { |work| work.complete? || work.lease_lost? }
+        @lease_lost ||= ended.any?(&:lease_lost?)
+        update_fast_path
         ended.each(&:finish)
-        tell_activity
+        report_activity
         @recorded_at = now
-        over?
-        @told&.call
+        stopped?
+        @on_record&.call
       end
 
       def activity = @activity ||= Activity.of(@state, @run.id)
 
-      def tell_activity
+      def report_activity
         activity.add(@settled, @times)
         @settled = @sampled = 0
         @times = {}
       end
 
       # Releases unfinished slices, so that other workers can claim them.
-      def leave
+      def release_slices
         activity.leave(self)
         record
       ensure

@@ -38,12 +38,13 @@ module Trunkline
       # Starts an application without waiting for it, so that all applications load in parallel.
       # @param gems [Hash] gems that the application needs
       # @param folder [String] name of the folder for these gems
-      # @param ours [Array<String>] gems of this process that the application needs, used from where they are loaded
+      # @param local_gems [Array<String>] gems of this process that the application needs, used from where they are
+      #   loaded
       # @param options [Hash] options of Origins::Puma
-      def add(label, gems:, folder:, ours: [], **options)
+      def add(label, gems:, folder:, local_gems: [], **options)
         @screen.busy("starting #{label}")
         environment = Bundle.new(folder, GEMS.merge(gems)).environment
-        environment = environment.merge("RUBYLIB" => Bundle.own_paths(*ours).join(":"))
+        environment = environment.merge("RUBYLIB" => Bundle.load_paths(*local_gems).join(":"))
         @members[label] = Member.new(Origins::Puma.new(environment: environment, **options).launch)
       rescue Bundle::Failed => error
         @missing[label] = error.message
@@ -62,7 +63,7 @@ module Trunkline
       private
 
       def connect(member)
-        member.origin.wait_until_it_serves
+        member.origin.wait_until_ready
         member.process = PeerProcess.of(Peer.named("trunkline"), base: member.origin.plain, timeout: SECONDS_TO_ANSWER)
       end
 

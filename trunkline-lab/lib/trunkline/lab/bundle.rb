@@ -15,7 +15,7 @@ module Trunkline
 
       INSTALL_SECONDS = 300
       RUBY = "#{RbConfig::CONFIG["RUBY_INSTALL_NAME"]}-#{RUBY_VERSION}".freeze
-      OWN = /\A(BUNDLE_|BUNDLER_|RUBYOPT|RUBYLIB|GEM_HOME|GEM_PATH)/
+      BUNDLER_VARIABLES = /\A(BUNDLE_|BUNDLER_|RUBYOPT|RUBYLIB|GEM_HOME|GEM_PATH)/
 
       class << self
         # Whether gems may be downloaded (--install).
@@ -24,18 +24,18 @@ module Trunkline
         # @return [Hash] unsets the variables that Bundler has set in this process, so that a child does not inherit
         #   them. GEM_HOME and GEM_PATH are kept unless this process runs under Bundler.
         def bare_environment
-          names = ENV.keys.grep(OWN)
+          names = ENV.keys.grep(BUNDLER_VARIABLES)
           names -= %w[GEM_HOME GEM_PATH] unless ENV.key?("BUNDLE_GEMFILE")
           names.to_h { |key| [key, nil] }
         end
 
         # Load paths that a child needs to use gems that are loaded in this process.
-        def own_paths(*names)
-          names.flat_map { |name| own_spec(name)&.full_require_paths || [] }
+        def load_paths(*names)
+          names.flat_map { |name| local_spec(name)&.full_require_paths || [] }
         end
 
         # @return [Gem::Specification, nil]
-        def own_spec(name)
+        def local_spec(name)
           Gem.loaded_specs[name] || Gem::Specification.find_by_name(name)
         rescue Gem::MissingSpecError
           nil
@@ -54,9 +54,9 @@ module Trunkline
       def environment
         return self.class.bare_environment if @gems.empty?
 
-        alone { install unless installed? } unless installed?
-        self.class.bare_environment.merge(shelf(File.read(stamp).start_with?("shelf")), "BUNDLE_GEMFILE" => gemfile,
-                                                                                        "RUBYOPT" => "-rbundler/setup")
+        with_lock { install unless installed? } unless installed?
+        settings = gem_path(File.read(stamp).start_with?("shelf"))
+        self.class.bare_environment.merge(settings, "BUNDLE_GEMFILE" => gemfile, "RUBYOPT" => "-rbundler/setup")
       end
 
       private
@@ -65,11 +65,11 @@ module Trunkline
       def stamp = File.join(@folder, "installed")
 
       def installed?
-        File.exist?(stamp) && %w[shelf system].any? { |place| File.read(stamp) == "#{place}\n#{content}" }
+        File.exist?(stamp) && %w[shelf system].any? { |location| File.read(stamp) == "#{location}\n#{content}" }
       end
 
       # Only one process at a time may install, because Bundler must not write to the same gem folder concurrently.
-      def alone
+      def with_lock
         File.open(File.join(Cache.directory(RUBY), "lock"), "w") do |lock|
           lock.flock(File::LOCK_EX)
           yield
@@ -78,9 +78,9 @@ module Trunkline
 
       def install
         File.write(gemfile, content)
-        %w[system shelf].each do |place|
-          output, status = try(place)
-          return File.write(stamp, "#{place}\n#{content}") if status.success?
+        %w[system shelf].each do |location|
+          output, status = bundle_install(location)
+          return File.write(stamp, "#{location}\n#{content}") if status.success?
 
           @output = output
         end
@@ -88,19 +88,20 @@ module Trunkline
       end
 
       # Deletes the lock file of an earlier attempt: it may name versions from the other gem folder.
-      def try(place)
+      def bundle_install(location)
         lock = "#{gemfile}.lock"
         FileUtils.rm_f(lock)
         command = ["bundle", "install", "--quiet"]
-        command << "--local" unless place == "shelf" && self.class.download
-        environment = self.class.bare_environment.merge(shelf(place == "shelf"), "BUNDLE_GEMFILE" => gemfile,
-                                                                                 "MAKEFLAGS" => "-j#{Etc.nprocessors}")
+        command << "--local" unless location == "shelf" && self.class.download
+        settings = gem_path(location == "shelf")
+        environment = self.class.bare_environment.merge(settings, "BUNDLE_GEMFILE" => gemfile,
+                                                                  "MAKEFLAGS" => "-j#{Etc.nprocessors}")
         Processes.run(*command, limit: INSTALL_SECONDS, env: environment, chdir: @folder)
       end
 
-      def shelf(own)
+      def gem_path(in_cache)
         settings = { "BUNDLE_APP_CONFIG" => @folder }
-        own ? settings.merge("BUNDLE_PATH" => Cache.directory(RUBY, "gems")) : settings
+        in_cache ? settings.merge("BUNDLE_PATH" => Cache.directory(RUBY, "gems")) : settings
       end
 
       def content
@@ -112,8 +113,8 @@ module Trunkline
         return "not installed (gem install #{@gems.keys.join(" ")}, or add --install)" unless self.class.download
 
         lines = @output.lines.map(&:strip).reject(&:empty?)
-        telling = lines.grep(/could not|cannot|error|requires|not found/i).first || lines.last || "no output"
-        "its gems could not be installed: #{telling[0, 160]}"
+        cause = lines.grep(/could not|cannot|error|requires|not found/i).first || lines.last || "no output"
+        "its gems could not be installed: #{cause[0, 160]}"
       end
     end
   end

@@ -16,8 +16,8 @@ module Trunkline
       private
 
       def kinds_option(parser)
-        told = Calls::KINDS.map { |kind, what| "#{kind}: #{what}" }
-        parser.on("--calls LIST", *told[0..-2].map { |line| "#{line};" }, told.last) do |list|
+        descriptions = Calls::KINDS.map { |kind, what| "#{kind}: #{what}" }
+        parser.on("--calls LIST", *descriptions[0..-2].map { |line| "#{line};" }, descriptions.last) do |list|
           @kinds = names(list, Calls::KINDS.keys, "kind of calls")
         end
       end
@@ -40,7 +40,7 @@ module Trunkline
 
       # Arguments of a task for calls of this kind.
       # @param call [Hash] the call that the user specified
-      def told(kind, call)
+      def task_arguments(kind, call)
         return { call: call, kind: kind } unless kind == "json"
 
         { call: call.merge(verb: "POST", path: @target.json_path, headers: JSON_FIELDS.merge(call[:headers].to_h)),
@@ -51,18 +51,20 @@ module Trunkline
       def kind = kinds.first
 
       # The call, for titles. Without the option, the kind is not known before the server is started.
-      def asked = @kinds ? "#{TITLES.fetch(kind)} to #{place}" : "#{@call[:verb]} #{place}"
+      def call_title = @kinds ? "#{TITLES.fetch(kind)} to #{place}" : "#{@call[:verb]} #{place}"
 
       # @return [Hash] one call of that kind, as it is sent; a call for a distinct URL has no number here
       def first_call
-        first = told(kind, call).fetch(:call)
+        first = task_arguments(kind, call).fetch(:call)
         kind == "json" ? Calls.new(Peer::Call.of(**first), kind).next.to_h : first
       end
 
       # The checks of each client's first call of each kind.
       # @return [Array<Hash>] for Competitors.open
       def checks(call)
-        kinds.map { |kind| told(kind, call).merge(digest: (@target.digest(kind) unless call[:verb] == "HEAD")) }
+        kinds.map do |kind|
+          task_arguments(kind, call).merge(digest: (@target.digest(kind) unless call[:verb] == "HEAD"))
+        end
       end
     end
   end

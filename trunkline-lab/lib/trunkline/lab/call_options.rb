@@ -71,28 +71,29 @@ module Trunkline
       # @param first [Hash] the call
       # @return [Trunkline::Response]
       # @raise [Stop]
-      def probe(first) = @target.probe(first, timeout: @timeout, insecure: @insecure, http: @http)
+      def check_call(first) = @target.probe(first, timeout: @timeout, insecure: @insecure, http: @http)
 
       # The user's header fields take precedence over the Authorization field made of the URL's user and password.
       def call
-        given = @call[:headers]
-        of_url = @target.headers.reject { |name, _| given.any? { |other, _| other.casecmp?(name) } }
-        @call.merge(path: @target.path, headers: of_url.merge(given))
+        fields = @call[:headers]
+        url_fields = @target.headers.reject { |name, _| fields.any? { |other, _| other.casecmp?(name) } }
+        @call.merge(path: @target.path, headers: url_fields.merge(fields))
       end
 
       # The URL for output, without secrets.
       def place = Secrets.hide(@place)
 
       # @raise [Stop] when the load would exceed the limits for a server that may not be the user's
-      def polite(in_flight: 0, requests: 0, rate: 0)
+      def check_limits(in_flight: 0, requests: 0, rate: 0)
         return if @owner || !@target.foreign?
 
-        over = { "in flight" => [in_flight, Target::MOST_IN_FLIGHT], "requests" => [requests, Target::MOST_REQUESTS],
-                 "requests a second" => [rate, Target::MOST_A_SECOND] }.find { |_, (asked, most)| asked > most }
-        return unless over
+        loads = { "in flight" => [in_flight, Target::MOST_IN_FLIGHT], "requests" => [requests, Target::MOST_REQUESTS],
+                  "requests a second" => [rate, Target::MOST_A_SECOND] }
+        exceeded = loads.find { |_, (requested, most)| requested > most }
+        return unless exceeded
 
-        what, (asked, most) = over
-        raise Stop.new("#{asked} #{what} is more than the #{most} that are polite towards #{@target.uri.host}: " \
+        what, (requested, most) = exceeded
+        raise Stop.new("#{requested} #{what} is more than the #{most} that are polite towards #{@target.uri.host}: " \
                        "add --i-own-this-server if it is yours", USAGE)
       end
 

@@ -103,7 +103,7 @@ module Trunkline
       # @return [String] "1 run", "3 runs"
       def counted(number, noun) = "#{number} #{noun}#{"s" unless number == 1}"
 
-      def reasons = @result.missing.map { |told| told.join(": ") }.join("; ")
+      def reasons = @result.missing.map { |label, reason| "#{label}: #{reason}" }.join("; ")
 
       # Sentences about rounds that were skipped because the time ran out.
       def cuts = []
@@ -179,7 +179,7 @@ module Trunkline
       # The selected clients, Trunkline first.
       def peers
         chosen = @peers || known_peers
-        chosen.partition(&:ours?).flatten
+        chosen.partition(&:trunkline?).flatten
       end
 
       def with_competitors(list = peers, **options, &block)

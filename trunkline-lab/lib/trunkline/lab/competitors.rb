@@ -12,7 +12,7 @@ module Trunkline
       # One client.
       Member = Struct.new(:peer, :process) do
         def label = peer.label
-        def ours? = peer.ours?
+        def trunkline? = peer.trunkline?
         def makes?(_kind) = true
         def ask(...) = process.ask(...)
         def stop = process&.stop
@@ -31,7 +31,7 @@ module Trunkline
         screen.busy("starting #{peers.map(&:label).join(", ")}")
         peers.each { |peer| competitors.add(peer, **options) }
         competitors.verify_all(checks)
-        competitors.must_be_some
+        competitors.raise_if_none
 
         limits.each { |limit| competitors.add_limit(limit, checks, **options.slice(:base, :ca_file, :keep)) }
         yield competitors
@@ -72,8 +72,10 @@ module Trunkline
       end
 
       # @raise [Stop] when there is no client to measure
-      def must_be_some
-        raise Stop, "nothing to measure: #{@missing.map { |told| told.join(": ") }.join("; ")}" if peers.empty?
+      def raise_if_none
+        return if peers.any?
+
+        raise Stop, "nothing to measure: #{@missing.map { |label, reason| "#{label}: #{reason}" }.join("; ")}"
       end
 
       # The clients being measured, without the limits.
@@ -99,8 +101,8 @@ module Trunkline
 
       private
 
-      def verify(member, digest:, **told)
-        seen = member.ask(:probe, **told)
+      def verify(member, digest:, **call_arguments)
+        seen = member.ask(:probe, **call_arguments)
         raise PeerProcess::Failed, "it was answered #{seen[:status]}" if seen[:status] >= 400
         return if seen[:digest].nil? || digest.nil? || seen[:digest] == digest
 

@@ -11,22 +11,22 @@ module Trunkline
       # Determines several facts about each client at the same time: the clients mostly wait, so they do not compete for
       # the CPU.
       # @param at_once [Integer] number of threads
-      # @param alone [#call] takes a name and returns whether nothing else may run at the same time
+      # @param exclusive [#call] takes a name and returns whether nothing else may run at the same time
       # @yield [preloaded, name] in a thread
       # @return [Hash{String => Hash}] label => name => value of the block; without clients that could not be started
-      def facts(names, at_once: names.size, alone: ->(_) { false }, &block)
-        seen = {}
+      def facts(names, at_once: names.size, exclusive: ->(_) { false }, &block)
+        by_client = {}
         loaded = load_all
         @screen.progress(self.class.name, loaded.size) do |advance|
           loaded.each do |preloaded|
-            seen[preloaded.peer.label] = all_of(preloaded, names, at_once, alone, &block)
+            by_client[preloaded.peer.label] = facts_of(preloaded, names, at_once, exclusive, &block)
             advance.call
           end
         end
-        seen
+        by_client
       rescue Interrupt
         @result.interrupted = true
-        seen
+        by_client
       ensure
         loaded&.each(&:stop)
       end
@@ -34,10 +34,10 @@ module Trunkline
       # @return [Array<Preloaded>] all of them loaded, so that loading one does not slow down the calls of another
       # @raise [Stop] when no client could be loaded
       def load_all
-        able, others = peers.partition { |peer| peer.missing.nil? }
+        available, others = peers.partition { |peer| peer.missing.nil? }
         others.each { |peer| @result.missing[peer.label] = peer.missing }
-        @screen.busy("starting #{able.map(&:label).join(", ")}")
-        loaded = able.filter_map { |peer| load(peer) }.select { |preloaded| loaded?(preloaded) }
+        @screen.busy("starting #{available.map(&:label).join(", ")}")
+        loaded = available.filter_map { |peer| load(peer) }.select { |preloaded| loaded?(preloaded) }
         return loaded if loaded.any?
 
         raise Stop, "nothing to measure: #{reasons}"
@@ -51,7 +51,7 @@ module Trunkline
       end
 
       def loaded?(preloaded)
-        preloaded.wait_until_it_is_loaded
+        preloaded.wait_until_loaded
         versions = preloaded.process(base: Preloaded::NOWHERE) { |process| preloaded.peer.versions(process) }
         @result.clients[preloaded.peer.label] = versions if versions
         true
@@ -61,27 +61,27 @@ module Trunkline
         false
       end
 
-      def all_of(preloaded, names, at_once, alone)
-        single, others = names.partition(&alone)
-        found = in_threads(others, at_once) { |name| yield preloaded, name }
-        found.merge!(in_threads(single, 1) { |name| yield preloaded, name })
-        names.to_h { |name| [name, found[name]] }
+      def facts_of(preloaded, names, at_once, exclusive)
+        single, others = names.partition(&exclusive)
+        results = in_threads(others, at_once) { |name| yield preloaded, name }
+        results.merge!(in_threads(single, 1) { |name| yield preloaded, name })
+        names.to_h { |name| [name, results[name]] }
       end
 
       # @return [Hash] name => value of the block
       def in_threads(names, at_once)
-        seen = {}
+        results = {}
         left = Queue.new(names).close
         threads = Array.new(at_once) do
           Thread.new do
             while (name = left.pop)
-              seen[name] = yield name
+              results[name] = yield name
             end
           end
         end
         threads.each { |thread| thread.report_on_exception = false }
         threads.each(&:value)
-        seen
+        results
       ensure
         threads&.each(&:kill)
         threads&.each { |thread| thread.join if thread.alive? } # each thread stops its servers and processes first

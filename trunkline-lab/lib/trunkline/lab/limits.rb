@@ -12,7 +12,7 @@ module Trunkline
       # A program among the competitors.
       Member = Struct.new(:program) do
         def label = "#{PREFIX}#{program.class.label}"
-        def ours? = false
+        def trunkline? = false
         def makes?(kind) = program.class::KINDS.include?(kind)
         def ask(task, **arguments) = program.public_send(task, **arguments)
         def stop = nil

@@ -17,7 +17,7 @@ module Trunkline
       end
 
       # @return [Float, nil] 0.0..1.0 of all cores, including the time taken by the hypervisor
-      def foreign = share { |spent| spent[:busy] - spent[:own] }
+      def foreign = share { |spent| spent[:busy] - spent[:lab_cpu] }
 
       # @return [Float, nil] 0.0..1.0 of all cores that the hypervisor gave to other guests
       def stolen = share { |spent| spent[:stolen] }
@@ -37,13 +37,13 @@ module Trunkline
       def snapshot
         user, nice, system, _idle, _wait, irq, softirq, steal = File.foreach("/proc/stat").first.split.drop(1)
         busy = [user, nice, system, irq, softirq, steal].sum(&:to_f) / TICKS
-        { wall: Clock.now, busy: busy, own: own, stolen: steal.to_f / TICKS }
+        { wall: Clock.now, busy: busy, lab_cpu: lab_cpu, stolen: steal.to_f / TICKS }
       rescue SystemCallError, NoMethodError
         nil
       end
 
       # CPU seconds of this process, its living descendants, and their children that have been waited for.
-      def own
+      def lab_cpu
         processes = Dir["/proc/[0-9]*/stat"].filter_map { |file| read(file) }
         children = processes.group_by { |process| process[:parent] }
         family = processes.select { |process| process[:pid] == Process.pid }

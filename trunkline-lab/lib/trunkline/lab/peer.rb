@@ -32,34 +32,34 @@ module Trunkline
         # The name under which the gems are stored: that of the superclass when both have the same gems.
         def bundle = superclass < Peer && superclass.gems == gems ? superclass.bundle : id
 
-        def label(text = nil) = told(:@label, text)
+        def label(text = nil) = declaration(:@label, text)
 
         # Name => requirement, as in a Gemfile. Empty for a client that comes with Ruby.
-        def gems(requirements = nil) = told(:@gems, requirements) || {}
+        def gems(requirements = nil) = declaration(:@gems, requirements) || {}
 
         # Version of Ruby that the peer needs, for example ">= 3.3".
-        def ruby(requirement = nil) = told(:@ruby, requirement)
+        def ruby(requirement = nil) = declaration(:@ruby, requirement)
 
         # Features that the client does not have: :redirects (it does not follow them), :fork
-        def lacks(*features) = told(:@lacks, features.any? ? features : nil) || []
+        def lacks(*features) = declaration(:@lacks, features.any? ? features : nil) || []
 
         # Features that the client has as an option: :http2
-        def speaks(*protocols) = told(:@speaks, protocols.any? ? protocols : nil) || []
+        def speaks(*protocols) = declaration(:@speaks, protocols.any? ? protocols : nil) || []
 
         # Gems of this process that the peer needs, used from where they are loaded.
-        def ours(*names) = told(:@ours, names.any? ? names : nil) || []
+        def local_gems(*names) = declaration(:@local_gems, names.any? ? names : nil) || []
 
         # Another Ruby that runs the peer's worker and has its gems.
         # @return [#command, #environment, nil] the command line to start it, and its variables; nil for this Ruby
         def runtime = nil
 
         # Whether the peer is Trunkline.
-        def ours? = ours.include?("trunkline")
+        def trunkline? = local_gems.include?("trunkline")
 
         # @param process [PeerProcess] with the peer's gems
         # @return [String, nil] the peer's gems with their versions; nil for a client that comes with Ruby
         def versions(process)
-          return "Trunkline #{::Trunkline::VERSION}" if ours?
+          return "Trunkline #{::Trunkline::VERSION}" if trunkline?
 
           found = process.ask(:versions, names: gems.keys)
           found.map { |name, version| "#{name} #{version}" }.join(" with ") if found.any?
@@ -81,10 +81,10 @@ module Trunkline
         end
 
         # Subclasses inherit the declarations of their superclass.
-        def told(name, value)
+        def declaration(name, value)
           return instance_variable_set(name, value) if value
 
-          instance_variable_get(name) || (superclass.send(:told, name, nil) if superclass <= Peer)
+          instance_variable_get(name) || (superclass.send(:declaration, name, nil) if superclass <= Peer)
         end
       end
 
@@ -135,11 +135,11 @@ module Trunkline
       # @param paths [#next] path of each GET
       # @raise [RuntimeError] when a status is not 200
       def gets(paths, count)
-        one = Call.of
+        get = Call.of
         client = @client ||= open if @keep
         count.times do
-          one.path = paths.next
-          status, = client ? exchange(client, one) : call(one)
+          get.path = paths.next
+          status, = client ? exchange(client, get) : call(get)
           raise "status #{status}" unless status == 200
         end
       end

@@ -17,11 +17,11 @@ module Trunkline
       class Failed < StandardError; end
 
       # The Ruby that runs the lab, with the gems of a bundle.
-      OwnRuby = Struct.new(:bundle) do
+      CurrentRuby = Struct.new(:bundle) do
         def command = [RbConfig.ruby]
         def environment = bundle.environment
       end
-      private_constant :OwnRuby
+      private_constant :CurrentRuby
 
       WORKER = File.join(__dir__, "worker.rb")
       LIBRARY = File.expand_path("../..", __dir__)
@@ -33,7 +33,8 @@ module Trunkline
         # @return [PeerProcess] to be stopped by the caller
         # @raise [Bundle::Failed]
         def of(peer, tasks: Tasks, **options)
-          new(tasks, peer.file, gems: peer.gems, folder: peer.bundle, ours: peer.ours, runtime: peer.runtime, **options)
+          new(tasks, peer.file, gems: peer.gems, folder: peer.bundle, local_gems: peer.local_gems,
+                                runtime: peer.runtime, **options)
         end
 
         # @yield [process] which is stopped in any case
@@ -48,9 +49,10 @@ module Trunkline
         # @param streams [Hash] options of Process.spawn
         # @return [Integer] the worker's pid
         # @raise [Bundle::Failed]
-        def spawn(tasks, subject, gems:, folder:, ours:, options:, runtime: nil, core: nil, preload: false, **streams)
-          paths = [LIBRARY, *Bundle.own_paths(*ours)].flat_map { |path| ["-I", path] }
-          runtime ||= OwnRuby.new(Bundle.new(folder, gems))
+        def spawn(tasks, subject, gems:, folder:, local_gems:, options:, runtime: nil, core: nil, preload: false,
+                  **streams)
+          paths = [LIBRARY, *Bundle.load_paths(*local_gems)].flat_map { |path| ["-I", path] }
+          runtime ||= CurrentRuby.new(Bundle.new(folder, gems))
           Processes.spawn(*runtime.command, *paths, WORKER, Object.const_source_location(tasks.name).first,
                           tasks.name, subject, JSON.generate(options, ascii_only: true), *("preload" if preload),
                           env: runtime.environment, core: core, **streams)
@@ -59,28 +61,30 @@ module Trunkline
 
       # @param tasks [Class] the tasks that the worker can run; created there by .of(subject, **options)
       # @param folder [String] name of the folder for its gems
-      # @param ours [Array<String>] gems of this process that the worker needs, used from where they are loaded
+      # @param local_gems [Array<String>] gems of this process that the worker needs, used from where they are loaded
       # @param runtime [#command, #environment, nil] another Ruby (Peer.runtime)
-      def initialize(tasks, subject, gems:, folder:, ours: [], runtime: nil, pinned: true, **options)
+      # @param core [Integer, nil] the core to which the process is bound; nil: none
+      def initialize(tasks, subject, gems:, folder:, local_gems: [], runtime: nil, core: Processes::CLIENT_CORE,
+                     **options)
         with_pipes do |commands, replies|
-          PeerProcess.spawn(tasks, subject, gems: gems, folder: folder, ours: ours, options: options, runtime: runtime,
-                                            core: (Processes::CLIENT_CORE if pinned),
+          PeerProcess.spawn(tasks, subject, gems: gems, folder: folder, local_gems: local_gems, options: options,
+                                            runtime: runtime, core: core,
                                             in: commands, out: replies, err: @errors)
         end
       end
 
       def ask(task, limit: SECONDS_TO_ANSWER, **arguments)
         @commands.puts(JSON.generate({ task: task, **arguments }, ascii_only: true))
-        answer(limit)
+        read_reply(limit)
       rescue Errno::EPIPE
         fail_with("ended before it was asked")
       end
 
       # Ends the current task after an interrupt: the worker begins no more calls.
       # @return [Hash] result of the task up to then
-      def cut_short(limit)
+      def interrupt_task(limit)
         Processes.signal_group("INT", @pid)
-        answer(limit)
+        read_reply(limit)
       end
 
       def stop
@@ -106,7 +110,7 @@ module Trunkline
         [commands, replies].each(&:close)
       end
 
-      def answer(limit)
+      def read_reply(limit)
         fail_with("no answer within #{limit} s") unless @replies.wait_readable(limit)
         line = @replies.gets or fail_with("ended without an answer")
         reply = JSON.parse(line, symbolize_names: true)

@@ -35,15 +35,15 @@ module Trunkline
         @peer = peer
         @lock = Mutex.new
         @socket, theirs = UNIXSocket.pair
-        @pid = PeerProcess.spawn(Tasks, peer.file, gems: peer.gems, folder: peer.bundle, ours: peer.ours, preload: true,
-                                                   options: { base: NOWHERE }, in: theirs, err: File::NULL)
+        @pid = PeerProcess.spawn(Tasks, peer.file, gems: peer.gems, folder: peer.bundle, local_gems: peer.local_gems,
+                                                   preload: true, options: { base: NOWHERE }, in: theirs, err: File::NULL)
         theirs.close
       end
 
       # @raise [PeerProcess::Failed]
-      def wait_until_it_is_loaded
-        told = @socket.recv(20) if @socket.wait_readable(PeerProcess::SECONDS_TO_ANSWER)
-        return unless told.to_s.empty? # recv returns nil at the end since Ruby 3.3, and "" before
+      def wait_until_loaded
+        message = @socket.recv(20) if @socket.wait_readable(PeerProcess::SECONDS_TO_ANSWER)
+        return unless message.to_s.empty? # recv returns nil at the end since Ruby 3.3, and "" before
 
         raise PeerProcess::Failed, "its code could not be loaded"
       end

@@ -39,25 +39,25 @@ module Trunkline
 
       private
 
-      def fact(told, safe, evidence) = { told: told, safe: safe, evidence: evidence }
+      def fact(summary, safe, evidence) = { told: summary, safe: safe, evidence: evidence }
       def not_applicable(why) = fact("-", true, why)
 
       def try_post = replay("POST")
       def try_put = replay("PUT")
       def try_timeout = interrupt("timeout")
       def try_raise = interrupt("raise")
-      def try_poison = poison(0)
-      def try_late = poison(PAUSE / 3)
+      def try_poison = stray_response(0)
+      def try_late = stray_response(PAUSE / 3)
 
       # The server reads the whole second request on a kept connection, and then ends the connection.
       def replay(verb)
-        hits = 0
+        requests = 0
         script = lambda do |connection|
           while (request = connection.request)
             next connection.answer("warm") if request.target == "/warm"
 
-            hits += 1
-            break if hits == 1
+            requests += 1
+            break if requests == 1
 
             connection.answer("done")
           end
@@ -66,8 +66,8 @@ module Trunkline
           process.ask(:calls, call: { path: "/warm" }, count: 1)
           process.ask(:outcome, call: { verb: verb, path: "/order", body: "order" }, limit: LIMIT)
         end
-        evidence = "the server got it #{times(hits)}; the call #{ended[:ended_with]}"
-        hits > 1 ? fact("yes", false, evidence) : fact("no", true, evidence)
+        evidence = "the server got it #{times(requests)}; the call #{ended[:ended_with]}"
+        requests > 1 ? fact("yes", false, evidence) : fact("no", true, evidence)
       end
 
       def interrupt(way)
@@ -77,12 +77,12 @@ module Trunkline
             connection.answer(request.target)
           end
         end
-        seen = serve(script) do |process|
+        result = serve(script) do |process|
           process.ask(:interrupted, first: { path: "/slow" }, second: { path: "/next" }, after: PATIENCE, way: way,
                                     limit: LIMIT)
         end
-        told = "asked for /next, got #{seen[:body].inspect}"
-        seen[:body] == "/next" ? fact("no", true, told) : fact("yes", false, told)
+        evidence = "asked for /next, got #{result[:body].inspect}"
+        result[:body] == "/next" ? fact("no", true, evidence) : fact("yes", false, evidence)
       end
 
       def try_fork
@@ -93,32 +93,33 @@ module Trunkline
             connection.answer(request.target)
           end
         end
-        seen = serve(script) { |process| process.ask(:forked, children: CHILDREN, count: CALLS, limit: LIMIT * 2) }
-        evidence = "#{seen[:wrong]} wrong, #{seen[:errors]} errors in #{seen[:calls]} calls"
-        return fact("#{seen[:wrong]} of #{seen[:calls]}", false, evidence) if seen[:wrong].positive?
+        result = serve(script) { |process| process.ask(:forked, children: CHILDREN, count: CALLS, limit: LIMIT * 2) }
+        evidence = "#{result[:wrong]} wrong, #{result[:errors]} errors in #{result[:calls]} calls"
+        return fact("#{result[:wrong]} of #{result[:calls]}", false, evidence) if result[:wrong].positive?
 
-        fact(seen[:errors].positive? ? "0 (#{seen[:errors]} errors)" : "0", true, evidence)
+        fact(result[:errors].positive? ? "0 (#{result[:errors]} errors)" : "0", true, evidence)
       end
 
       # After the first response, the server sends a second one that belongs to no request. If the client has sent its
       # next request by then, the stray response would look like the response to that; in this case the pair of calls is
       # repeated.
-      def poison(delay)
+      def stray_response(delay)
         body = nil
         TRIES.times do
-          early = true
-          script = delay.zero? ? at_once : afterwards(delay) { |asked| early = !asked }
-          seen = serve(script) do |process|
+          sent_in_time = true
+          script = stray_response_with_first if delay.zero?
+          script ||= stray_response_after(delay) { |next_request_arrived| sent_in_time = !next_request_arrived }
+          result = serve(script) do |process|
             process.ask(:pair, first: { path: "/first" }, second: { path: "/second" }, pause: PAUSE, limit: LIMIT)
           end
-          body = seen[:bodies].last
-          break if early
+          body = result[:bodies].last
+          break if sent_in_time
         end
         fact(body == "/second" ? "no" : "yes", body == "/second", "asked for /second, got #{body.inspect}")
       end
 
-      # @yieldparam asked [Boolean] whether the next request had arrived when the stray response was sent
-      def afterwards(delay)
+      # @yieldparam next_request_arrived [Boolean] whether it had arrived when the stray response was sent
+      def stray_response_after(delay)
         lambda do |connection|
           while (request = connection.request)
             connection.answer(request.target)
@@ -131,7 +132,7 @@ module Trunkline
         end
       end
 
-      def at_once
+      def stray_response_with_first
         lambda do |connection|
           while (request = connection.request)
             stray = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL" if request.target == "/first"

@@ -17,7 +17,7 @@ module Trunkline
         parser.on("--seed N", Integer, "of the first simulated run; each has the next one (1)") do |seed|
           @seed = seed
         end
-        parser.on("--simulation", "the simulation alone: nothing is sent") { @simulation_alone = true }
+        parser.on("--simulation", "the simulation alone: nothing is sent") { @simulation_only = true }
         peer_choice(parser)
         time_option(parser)
       end
@@ -50,7 +50,7 @@ module Trunkline
       # @return [Array<String>] labels of the measured clients, Trunkline first
       def measured = peers.map(&:label) & samples.keys.map { |key| Array(key).first }
 
-      def ours?(label) = label.start_with?("Trunkline")
+      def trunkline?(label) = label.start_with?("Trunkline")
 
       # @param values [Array<Numeric>]
       # @return [Figure]

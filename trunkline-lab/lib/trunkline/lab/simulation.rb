@@ -14,18 +14,18 @@ module Trunkline
         def initialize(simulation)
           @simulation = simulation
           @fiber = Fiber.current
-          @over = false
+          @finished = false
         end
 
         # @return [Boolean]
-        def over? = @over
+        def finished? = @finished
 
         # @param value [Object] returned by #wait
         # @return [void]
         def finish(value = nil)
-          return if @over
+          return if @finished
 
-          @over = true
+          @finished = true
           @simulation.after(0) { @fiber.resume(value) }
         end
       end

@@ -33,21 +33,21 @@ module Trunkline
 
       # The 95 % bootstrap interval of the ratio of two medians.
       # @return [Array(Float, Float)]
-      def ratio_interval(ours, theirs)
-        bootstrap { |random| median(resample(ours, random)) / median(resample(theirs, random)).to_f }
+      def ratio_interval(samples, others)
+        bootstrap { |random| median(resample(samples, random)) / median(resample(others, random)).to_f }
       end
 
       # Mann-Whitney's U test, two-sided, with the normal approximation and corrections for ties and continuity. It is
       # not significant with fewer than four samples on a side.
       # @return [Float] probability of such a difference if there is none
-      def mann_whitney(ours, theirs)
-        ranks = ranks(ours + theirs)
-        sizes = [ours.size, theirs.size]
+      def mann_whitney(samples, others)
+        ranks = ranks(samples + others)
+        sizes = [samples.size, others.size]
         product = sizes.reduce(:*)
         deviation = Math.sqrt(product / 12.0 * tie_correction(ranks, sizes.sum))
         return 1.0 if deviation.zero? || deviation.nan?
 
-        u = ranks.first(ours.size).sum - (ours.size * (ours.size + 1) / 2.0)
+        u = ranks.first(samples.size).sum - (samples.size * (samples.size + 1) / 2.0)
         two_sided([(u - (product / 2.0)).abs - 0.5, 0].max / deviation)
       end
 

@@ -127,12 +127,12 @@ module Trunkline
       def probe(call, timeout:, insecure: false, http: nil)
         options = { ca_file: ca_file, verify: insecure ? false : nil, http: http&.to_sym }.compact
         client = Trunkline.new(base, timeout: timeout, **options)
-        asked = call[:path] || path
-        response = client.request(call[:verb], asked, headers: call[:headers], body: call[:body])
+        request_path = call[:path] || path
+        response = client.request(call[:verb], request_path, headers: call[:headers], body: call[:body])
         return response if response.status < 400
 
-        raise Stop, "#{call[:verb]} #{base}#{asked} is answered #{response.status} #{response.reason}: nothing was " \
-                    "measured"
+        raise Stop, "#{call[:verb]} #{base}#{request_path} is answered #{response.status} #{response.reason}: " \
+                    "nothing was measured"
       rescue Trunkline::Error => error
         raise Stop, error.message
       rescue Trunkline::InvalidRequest => error

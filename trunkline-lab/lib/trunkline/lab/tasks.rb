@@ -24,7 +24,7 @@ module Trunkline
       end
 
       # Makes #many begin no more calls. May be called in a trap handler.
-      def enough! = @enough = true
+      def stop! = @stopped = true
 
       # Versions of the loaded gems.
       def versions(names:)
@@ -71,10 +71,10 @@ module Trunkline
       def many(call:, concurrency:, kind: "repeated", requests: nil, seconds: nil, rate: nil, timings: false)
         calls = Calls.new(Peer::Call.of(**call), kind, limit(requests, seconds))
         recorder = Recorder.new(interval: (concurrency if timings))
-        extras = { rate: rate, timings: timings }.select { |_, value| value }
+        options = { rate: rate, timings: timings }.select { |_, value| value }
         usage = @peer.session do
           Clock.measure do
-            @peer.many(calls, concurrency, recorder, **extras)
+            @peer.many(calls, concurrency, recorder, **options)
             recorder.completed
           end
         end
@@ -106,7 +106,7 @@ module Trunkline
           @peer.timed(call)
           over = false
           threads = Array.new(busy) { Thread.new { nil until over } }
-          Array.new(count) { one_beside(call) }
+          Array.new(count) { timed_call(call) }
         ensure
           over = true
           threads&.each(&:join)
@@ -120,7 +120,7 @@ module Trunkline
         return { cannot: true } unless @peer.streams?
 
         call = Peer::Call.of(**call)
-        @peer.session { tokens_of(Array.new(streams) { Thread.new { delays(call) } }) }
+        @peer.session { wait_for_streams(Array.new(streams) { Thread.new { token_delays(call) } }) }
       end
 
       # Makes a call that is interrupted, and returns the body of a second call.
@@ -154,12 +154,12 @@ module Trunkline
         good = Peer::Call.of(path: "/good")
         @peer.session do
           @peer.call(good) if warm
-          seen = ended(call)
-          next seen unless follow_up
+          result = result_of(call)
+          next result unless follow_up
 
           sleep pause
-          after = ended(good)
-          seen.merge(after: after[:error] ? "error" : after[:body])
+          after = result_of(good)
+          result.merge(after: after[:error] ? "error" : after[:body])
         end
       end
 
@@ -167,15 +167,15 @@ module Trunkline
       # @return [Hash] wrong answers, errors, calls
       def forked(children:, count:)
         @peer.call(Peer::Call.of(path: "/warm"))
-        pipes = Array.new(children) { |number| fork_one(number, count) }
-        own = ask_for_own("p", count)
-        told = pipes.map do |pid, pipe|
+        pipes = Array.new(children) { |number| fork_child(number, count) }
+        parent_result = count_wrong_bodies("p", count)
+        child_results = pipes.map do |pid, pipe|
           line = pipe.wait_readable(10) && pipe.gets
           Process.kill("KILL", pid) unless line
           Process.wait(pid)
           line ? line.split.map(&:to_i) : [0, count]
         end
-        wrong, errors = [own, *told].transpose.map(&:sum)
+        wrong, errors = [parent_result, *child_results].transpose.map(&:sum)
         { wrong: wrong, errors: errors, calls: (children + 1) * count }
       end
 
@@ -184,7 +184,7 @@ module Trunkline
       # Invalid UTF-8 is replaced, since JSON can only encode UTF-8.
       def text(body, bytes) = body.byteslice(0, bytes).force_encoding(Encoding::UTF_8).scrub("?")
 
-      def ended(call)
+      def result_of(call)
         started = Clock.now
         _, body = @peer.call(call)
         { seconds: Clock.now - started, digest: Digest::SHA256.hexdigest(body.to_s), bytes: body.to_s.bytesize,
@@ -193,32 +193,32 @@ module Trunkline
         { seconds: Clock.now - started, error: error.class.name }
       end
 
-      def tokens_of(threads)
+      def wait_for_streams(threads)
         seconds = Clock.measure { threads.each(&:join).size }[:wall]
         { delays: threads.flat_map(&:value), seconds: seconds }
       end
 
-      def delays(call)
+      def token_delays(call)
         rest = +""
-        seen = []
+        delays = []
         @peer.stream(call) do |bytes|
           now = Clock.now
           rest << bytes
           while (event = rest.slice!(/\A.*?\n\n/m))
-            seen << (now - event.delete_prefix("data: ").to_f)
+            delays << (now - event.delete_prefix("data: ").to_f)
           end
         end
-        seen
+        delays
       end
 
-      def one_beside(call)
+      def timed_call(call)
         began = Clock.now
-        status, body, told = @peer.timed(call)
+        status, body, timings = @peer.timed(call)
         ended = Clock.now
         raise "status #{status}" unless status == 200
 
         written = Float(body)
-        { wall: ended - began, answer: written - began, waited: ended - written, told: told }
+        { wall: ended - began, answer: written - began, waited: ended - written, told: timings }
       end
 
       def limit(requests, seconds)
@@ -226,7 +226,7 @@ module Trunkline
         left = requests
         deadline = seconds && (Clock.now + seconds)
         lambda do
-          return false if @enough || (deadline && Clock.now > deadline)
+          return false if @stopped || (deadline && Clock.now > deadline)
           return true unless left
 
           lock.synchronize { left.positive? && (left -= 1) && true }
@@ -250,10 +250,10 @@ module Trunkline
         raiser&.join
       end
 
-      def fork_one(number, count)
+      def fork_child(number, count)
         reader, writer = IO.pipe
         pid = fork do
-          writer.puts(ask_for_own("c#{number}", count).join(" "))
+          writer.puts(count_wrong_bodies("c#{number}", count).join(" "))
           writer.flush
           exit!(0)
         end
@@ -261,7 +261,7 @@ module Trunkline
         [pid, reader]
       end
 
-      def ask_for_own(name, count)
+      def count_wrong_bodies(name, count)
         wrong = errors = 0
         count.times do |number|
           path = "/#{name}-#{number}"

@@ -15,7 +15,7 @@ require file
 make = ->(text) { Object.const_get(name).of(subject, **JSON.parse(text, symbolize_names: true)) }
 
 work = lambda do |tasks|
-  trap("INT") { tasks.enough! if tasks.respond_to?(:enough!) } # the parent got Ctrl-C and wants the results so far
+  trap("INT") { tasks.stop! if tasks.respond_to?(:stop!) } # the parent got Ctrl-C and wants the results so far
   while (line = $stdin.gets)
     command = JSON.parse(line, symbolize_names: true)
     reply =
@@ -34,7 +34,7 @@ if preload
   parent = UNIXSocket.for_fd(0)
   parent.send("ready", 0)
   loop do
-    told, _, _, rights = parent.recvmsg(scm_rights: true)
+    message, _, _, rights = parent.recvmsg(scm_rights: true)
     break if rights.nil?
 
     commands, *outputs = rights.unix_rights
@@ -44,7 +44,7 @@ if preload
       $stdin = commands
       replies, errors = outputs
       [$stdout, $stderr].each { |stream| stream.reopen(errors) }
-      work.call(make.call(told))
+      work.call(make.call(message))
       exit!(0)
     end
     Process.detach(pid)

@@ -21,7 +21,7 @@ module Trunkline
 
       # @return [String, nil] why the renderer is not available
       def missing(name)
-        return unless name == "trunkline" && Bundle.own_paths("trunkline-xml").empty?
+        return unless name == "trunkline" && Bundle.load_paths("trunkline-xml").empty?
 
         "not installed (gem install trunkline-xml)"
       end

@@ -32,7 +32,7 @@ module Trunkline
       def initialize(result, screen)
         @result = result
         @screen = screen
-        @answers = {}
+        @responses = {}
         @targets = {}
       end
 
@@ -51,11 +51,11 @@ module Trunkline
       # @param reports [Boolean] whether to print ApacheBench's complete report of each run
       def conclude(reports: false)
         XMLTasks::SIZES.each_key do |size|
-          own = @rounds.samples.select { |(_, of), _| of == size }.transform_keys(&:first)
-          next if own.empty?
+          size_samples = @rounds.samples.select { |(_, of), _| of == size }.transform_keys(&:first)
+          next if size_samples.empty?
 
-          show("#{size} document, whole requests to Rails under Puma", size, own)
-          own.each { |name, taken| report(name, size, taken, reports) }
+          show("#{size} document, whole requests to Rails under Puma", size, size_samples)
+          size_samples.each { |name, taken| report(name, size, taken, reports) }
         end
       end
 
@@ -79,7 +79,7 @@ module Trunkline
         return @result.missing[name] = reason if reason
 
         applications.add(name, gems: self.class.needed(renderer, gems), folder: self.class.folder(renderer),
-                               ours: renderer == "trunkline" ? ["trunkline-xml"] : [], file: FILE, threads: 1,
+                               local_gems: renderer == "trunkline" ? ["trunkline-xml"] : [], file: FILE, threads: 1,
                                app: "Trunkline::Lab::Origins::XMLPages", renderer: renderer)
       end
 
@@ -93,7 +93,7 @@ module Trunkline
 
         requests(application, size, WARM_UP)
         @targets[[name, size]] = target
-        @answers[[name, size]] = response
+        @responses[[name, size]] = response
       end
 
       def requests(application, size, count)
@@ -101,10 +101,11 @@ module Trunkline
                                timings: true)
       end
 
-      def show(title, size, own)
-        figures = own.to_h { |name, taken| [name, mean(name, title, taken)] }.sort_by { |_, figure| figure.value }
+      def show(title, size, size_samples)
+        figures = size_samples.to_h { |name, taken| [name, mean(name, title, taken)] }
+        figures = figures.sort_by { |_, figure| figure.value }
         slowest = figures.to_h["Builder, in Rails"]&.value
-        rows = figures.map { |name, figure| row(name, size, figure, own[name], slowest) }
+        rows = figures.map { |name, figure| row(name, size, figure, size_samples[name], slowest) }
         columns = ["builder", "bytes", "requests/s", "mean us", *PERCENTAGES.map { |share| "#{share} %" },
                    XMLRenderers::AGAINST]
         @result.table(title, columns, rows, optional: OPTIONAL,
@@ -114,7 +115,7 @@ module Trunkline
 
       def row(name, size, figure, taken, slowest)
         latency = taken.map { |sample| Histogram.of(sample[:latency]) }.reduce(:merge)
-        [label(name), @answers[[name, size]].body.bytesize, format("%.0f", 1e6 / figure.value), figure.value.round,
+        [label(name), @responses[[name, size]].body.bytesize, format("%.0f", 1e6 / figure.value), figure.value.round,
          *PERCENTAGES.map { |share| latency.percentile(share) },
          slowest && format("%.1fx", slowest / figure.value)]
       end
@@ -136,7 +137,7 @@ module Trunkline
       # ApacheBench's report of the median run.
       def report(name, size, taken, printed)
         middle = taken.sort_by { |sample| sample[:wall] }[taken.size / 2]
-        text = Output::AbReport.new(target: @targets[[name, size]], response: @answers[[name, size]], sample: middle,
+        text = Output::AbReport.new(target: @targets[[name, size]], response: @responses[[name, size]], sample: middle,
                                     concurrency: 1, rate: nil).to_s
         (@result.data[:reports] ||= {})["#{label(name)}, #{size}"] = text
         @result.say("\n#{label(name)}, #{size} document\n\n#{text}") if printed

@@ -14,7 +14,7 @@ module Trunkline
     end
 
     @strict = false
-    @reopened = false
+    @class_modified = false
 
     class << self
       # @return [Boolean] whether a builder is one in C, unless its options need the class in Ruby
@@ -31,17 +31,17 @@ module Trunkline
       # @param flag [Boolean]
       def strict=(flag)
         @strict = flag ? true : false
-        choose
+        update_native
       end
 
       # Called when methods were added to a class. If it is Base or Builder, all further builders are in Ruby, where the
       # added methods take effect.
       # @api private
-      def reopened!(changed)
-        return unless [Base, Builder].include?(changed)
+      def class_modified!(modified)
+        return unless [Base, Builder].include?(modified)
 
-        @reopened = true
-        choose
+        @class_modified = true
+        update_native
       end
 
       # Sets the class of Rails' output buffers in the extension, which then writes to the String inside such a buffer.
@@ -52,8 +52,8 @@ module Trunkline
 
       private
 
-      def choose
-        Builder::Native.enabled = !(@strict || @reopened) if Builder.const_defined?(:Native, false)
+      def update_native
+        Builder::Native.enabled = !(@strict || @class_modified) if Builder.const_defined?(:Native, false)
       end
     end
 
@@ -62,18 +62,18 @@ module Trunkline
       class << self
         def cache_method_calls=(flag)
           @cache_method_calls = flag
-          Builder::Native.learning = flag if equal?(Base) && Builder.const_defined?(:Native, false)
+          Builder::Native.caching = flag if equal?(Base) && Builder.const_defined?(:Native, false)
         end
 
         # A module or method that is added later must affect every builder.
-        def include(*) = super.tap { XML.reopened!(self) }
-        def prepend(*) = super.tap { XML.reopened!(self) }
+        def include(*) = super.tap { XML.class_modified!(self) }
+        def prepend(*) = super.tap { XML.class_modified!(self) }
 
         private
 
         def method_added(name)
           super
-          XML.reopened!(self)
+          XML.class_modified!(self)
         end
       end
     end

@@ -2,47 +2,47 @@
 
 require "nokogiri"
 require "strscan"
-require_relative "shape"
+require_relative "hash_builder"
 
 module Trunkline
   module XML
     # The parser for installations in which the extension could not find libxml2: Nokogiri brings a copy of it, or a
     # parser in Java. Documents that declare entities are refused, because Nokogiri would leave the entities out.
     class NokogiriParser
-      # Passes the events of Nokogiri's SAX parser to a Shape.
+      # Passes the events of Nokogiri's SAX parser to a HashBuilder.
       class Document < Nokogiri::XML::SAX::Document
         # Nokogiri's parser context, which has the position; must be set before parsing.
         attr_writer :context
 
         def initialize(max_depth, max_bytes)
           super()
-          @shape = Shape.new
+          @hash_builder = HashBuilder.new
           @max_depth = max_depth
           @bytes_left = max_bytes
         end
 
         # @return [Hash]
-        def result = @shape.result
+        def result = @hash_builder.result
 
         def start_element_namespace(name, attributes = [], _prefix = nil, _uri = nil, namespaces = [])
-          refuse("the document is too deep") if @shape.depth == @max_depth
+          refuse("the document is too deep") if @hash_builder.depth == @max_depth
 
           hash = namespaces.to_h { |prefix, uri| [["xmlns", prefix].compact.join(":"), uri.to_s] }
           attributes.each do |attribute|
             hash[[attribute.prefix, attribute.localname].compact.join(":")] = attribute.value
           end
-          @shape.open(name, hash)
+          @hash_builder.open(name, hash)
         end
 
         def end_element_namespace(_name, _prefix = nil, _uri = nil)
-          @shape.close
+          @hash_builder.close
         end
 
         def characters(string)
           @bytes_left -= string.bytesize
           refuse("the document's text is larger than allowed") if @bytes_left.negative?
 
-          @shape.text(string)
+          @hash_builder.text(string)
         end
         alias cdata_block characters
 

@@ -16,7 +16,7 @@ module Trunkline
       PART = "[#{START}][#{START}0-9.\\u00B7\\u0300-\\u036F\\u203F-\\u2040-]*".freeze
       NAME = /\A#{PART}(:#{PART})?\z/
       # Methods that are probably not meant as tags, each with what to call instead.
-      MEANT = {
+      SUGGESTIONS = {
         to_s: "target! (a String is interpolated with \#{xml.target!})",
         to_str: "target!",
         inspect: "target!",
@@ -42,7 +42,7 @@ module Trunkline
         hash: "__id__ or tag!(:hash) for the tag",
         object_id: "__id__"
       }.freeze
-      private_constant :START, :PART, :NAME, :MEANT
+      private_constant :START, :PART, :NAME, :SUGGESTIONS
 
       def method_missing(name, *args, &block)
         Checks.call(name)
@@ -86,9 +86,10 @@ module Trunkline
         module_function
 
         def call(name)
-          return unless MEANT.key?(name)
+          return unless SUGGESTIONS.key?(name)
 
-          refuse("#{name} would write the tag <#{name}>. Did you mean #{MEANT[name]}? For the tag: tag!(:#{name})")
+          refuse("#{name} would write the tag <#{name}>. Did you mean #{SUGGESTIONS[name]}? " \
+                 "For the tag: tag!(:#{name})")
         end
 
         def name(kind, name)

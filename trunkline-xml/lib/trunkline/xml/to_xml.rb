@@ -20,11 +20,11 @@ module Trunkline
       private_constant :OPTIONS, :XmlMini, :TO_TAG, :RENAME_KEY, :NO_ATTRIBUTES
 
       # Prepended to Hash and Array.
-      module Face
+      module CoreExtension
         # @param options [Hash] as in Active Support
         # @return [String]
         def to_xml(options = {}, &block)
-          return super unless ToXml.serves?(self, options)
+          return super unless ToXml.supported?(self, options)
 
           ToXml.new(options).document(self, &block)
         end
@@ -33,7 +33,7 @@ module Trunkline
       class << self
         # Whether the document can be written here: the options and the object are plain, and XmlMini's methods are not
         # redefined.
-        def serves?(object, options)
+        def supported?(object, options)
           options.instance_of?(::Hash) && (options.keys - OPTIONS).empty? &&
             (options[:builder].nil? || Builder === options[:builder]) &&
             (object.instance_of?(::Hash) || object.instance_of?(::Array)) &&
@@ -132,7 +132,7 @@ module Trunkline
       end
     end
 
-    ::Hash.prepend(ToXml::Face)
-    ::Array.prepend(ToXml::Face)
+    ::Hash.prepend(ToXml::CoreExtension)
+    ::Array.prepend(ToXml::CoreExtension)
   end
 end

@@ -57,12 +57,13 @@ module Trunkline
         # @param values [Array] the parsed JSON
         # @return [Hash{Hash => Object}] records by their references
         def locate(values)
-          global, own = collect(values).uniq.partition { |reference| reference.key?("_g") }
+          by_global_id, by_class = collect(values).uniq.partition { |reference| reference.key?("_g") }
           found = {}
-          own.group_by { |reference| reference["_r"].first }.each { |name, some| find(class_of(name), some, found) }
-          return found if global.empty?
+          by_class = by_class.group_by { |reference| reference["_r"].first }
+          by_class.each { |name, references| find(class_of(name), references, found) }
+          return found if by_global_id.empty?
 
-          records = GlobalID::Locator.locate_many(global.map { |one| one["_g"] }, ignore_missing: true)
+          records = GlobalID::Locator.locate_many(by_global_id.map { |one| one["_g"] }, ignore_missing: true)
           records.each { |record| found[{ "_g" => record.to_global_id.to_s }] = record }
           found
         end

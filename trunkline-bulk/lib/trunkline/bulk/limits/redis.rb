@@ -7,7 +7,7 @@ rescue LoadError => error
   raise Trunkline::InvalidRequest, "redis: needs the gem redis-client: add gem \"redis-client\", \">= 0.22\" to the " \
                                    "Gemfile (#{error.message})"
 end
-require_relative "ask"
+require_relative "demand"
 
 module Trunkline
   class Bulk
@@ -41,12 +41,12 @@ module Trunkline
           @worker = SecureRandom.alphanumeric(16)
         end
 
-        # @param asks [Array<Ask>]
+        # @param demands [Array<Demand>]
         # @return [Grants]
         # @raise [RedisClient::Error]
-        def exchange(asks)
-          interval, workers, *given = run(keys(asks), values(asks))
-          grants = given.each_slice(3).map { |starts, flying, pause| Grant.new(starts, flying, pause / 1000.0) }
+        def exchange(demands)
+          interval, workers, *granted = run(keys(demands), values(demands))
+          grants = granted.each_slice(3).map { |starts, in_flight, pause| Grant.new(starts, in_flight, pause / 1000.0) }
           Grants.new(interval / 1000.0, workers, grants)
         end
 
@@ -68,18 +68,18 @@ module Trunkline
           @redis.call("EVAL", SCRIPT, keys.size, *keys, *values)
         end
 
-        def keys(asks)
-          asks.each_with_object(["#{PREFIX}:workers"]) do |ask, keys|
-            keys << "#{PREFIX}:starts:#{ask.per_second}:#{ask.origin}"
-            keys << "#{PREFIX}:flying:#{ask.most_in_flight}:#{ask.origin}" << "#{PREFIX}:pause:#{ask.origin}"
+        def keys(demands)
+          demands.each_with_object(["#{PREFIX}:workers"]) do |demand, keys|
+            keys << "#{PREFIX}:starts:#{demand.per_second}:#{demand.origin}"
+            keys << "#{PREFIX}:flying:#{demand.max_in_flight}:#{demand.origin}" << "#{PREFIX}:pause:#{demand.origin}"
           end
         end
 
-        def values(asks)
+        def values(demands)
           first = [@worker, (LIFE * 1000).to_i, CALLS, @clock ? @clock.call : ""]
-          asks.each_with_object(first) do |ask, values|
-            values.push(ask.per_second, ask.wanted, ask.most_in_flight, ask.in_flight, ask.wanted_in_flight,
-                        (ask.pause * 1000).ceil)
+          demands.each_with_object(first) do |demand, values|
+            values.push(demand.per_second, demand.wanted, demand.max_in_flight, demand.in_flight,
+                        demand.wanted_in_flight, (demand.pause * 1000).ceil)
           end
         end
       end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "trunkline"
-require_relative "ask"
+require_relative "demand"
 
 module Trunkline
   class Bulk
@@ -16,24 +16,24 @@ module Trunkline
         PAUSE = 1.0
         # The maximum seconds of a pause.
         LONGEST = 3600.0
-        # Starts, and requests in flight, that are asked for in addition when one was refused.
+        # Starts, and requests in flight, that are requested in addition when one was refused.
         FIRST = 8
         # Seconds until the next check for a grant.
-        AGAIN = 0.02
-        private_constant :AGAIN, :BUSY, :FIRST, :LONGEST, :PAUSE
+        RECHECK = 0.02
+        private_constant :BUSY, :FIRST, :LONGEST, :PAUSE, :RECHECK
 
         # @return [Float] monotonic seconds of the last use
         attr_reader :used_at
 
-        def initialize(origin, per_second, most_in_flight)
+        def initialize(origin, per_second, max_in_flight)
           @origin = origin
           @per_second = per_second.to_f
-          @most_in_flight = most_in_flight.to_i
+          @max_in_flight = max_in_flight.to_i
           @lock = Mutex.new
-          @granted = @used = @in_flight = @may_fly = @refused = @taken = 0
+          @granted = @used = @in_flight = @granted_in_flight = @refused = @started = 0
           @from = @until = @used_at = 0.0
           @step = 0.0
-          @learnt = 0.0
+          @retry_after = 0.0
         end
 
         # @param now [Float] monotonic seconds
@@ -80,7 +80,7 @@ module Trunkline
 
           seconds = pause_of(response) or return
           @lock.synchronize do
-            @learnt = [@learnt, seconds].max
+            @retry_after = [@retry_after, seconds].max
             @until = [@until, now + seconds].max
           end
         end
@@ -88,28 +88,29 @@ module Trunkline
         # @return [String] the beginning of a message
         def reason(_now) = "the fleet's rate is #{@per_second} a second"
 
-        # @return [Ask] for the next interval
-        def ask
+        # @return [Demand] for the next interval
+        def demand
           @lock.synchronize do
-            wanted = [(@taken * 2) + (@refused.positive? ? FIRST : 0) - (@granted - @used), 0].max
-            flying = @in_flight + (@refused.positive? ? [@in_flight, FIRST].max : 0)
-            ask = Ask.new(@origin, @per_second, wanted, @most_in_flight, @in_flight, flying, @learnt)
-            @taken = @refused = 0
-            @learnt = 0.0
-            ask
+            wanted = [(@started * 2) + (@refused.positive? ? FIRST : 0) - (@granted - @used), 0].max
+            wanted_in_flight = @in_flight + (@refused.positive? ? [@in_flight, FIRST].max : 0)
+            demand = Demand.new(@origin, @per_second, wanted, @max_in_flight, @in_flight, wanted_in_flight,
+                                @retry_after)
+            @started = @refused = 0
+            @retry_after = 0.0
+            demand
           end
         end
 
         # @param grant [Grant]
         # @param interval [Float] seconds
         # @return [void]
-        def take(grant, interval, now)
+        def apply(grant, interval, now)
           @lock.synchronize do
             @granted = @granted - @used + grant.starts
             @used = 0
             @from = now
             @step = @granted.zero? ? 0.0 : interval / @granted
-            @may_fly = grant.in_flight
+            @granted_in_flight = grant.in_flight
             @until = [@until, now + grant.pause].max if grant.pause.positive?
           end
         end
@@ -121,7 +122,7 @@ module Trunkline
 
         def start
           @used += 1
-          @taken += 1
+          @started += 1
           @in_flight += 1
         end
 
@@ -129,14 +130,18 @@ module Trunkline
           @used_at = now
           return @until - now if @until > now
 
-          if (@most_in_flight.positive? && @in_flight >= @may_fly) || (@per_second.positive? && @used >= @granted)
+          if exhausted?
             @refused += 1
-            return AGAIN
+            return RECHECK
           end
           return 0.0 if @per_second.zero?
 
           seconds = @from + (@used * @step) - now
           seconds > 1e-6 ? seconds : 0.0
+        end
+
+        def exhausted?
+          (@max_in_flight.positive? && @in_flight >= @granted_in_flight) || (@per_second.positive? && @used >= @granted)
         end
 
         def pause_of(response)

@@ -31,7 +31,7 @@ module Trunkline
           rows, @columns = size
           lines = lines_of(status).first([rows - 1, 1].max)
           text = lines.map { |line| "#{line}#{@cursor.clear_line_after}\n" }.join
-          @output.print(back, text, @cursor.clear_screen_down)
+          @output.print(move_up, text, @cursor.clear_screen_down)
           @output.flush
           @drawn = lines.size
         end
@@ -51,20 +51,20 @@ module Trunkline
           SIZE
         end
 
-        def back = @drawn.zero? ? "" : @cursor.up(@drawn) + @cursor.column(1)
+        def move_up = @drawn.zero? ? "" : @cursor.up(@drawn) + @cursor.column(1)
 
         def lines_of(status)
           [first_line(status), speed(status), outcomes(status), *origins(status)].compact
         end
 
         def first_line(status)
-          over = status.done + status.failed
-          return cut("#{status.name}  #{number(over)}  #{ending(status)}") if status.total.nil?
+          finished = status.done + status.failed
+          return truncate("#{status.name}  #{number(finished)}  #{state_or_eta(status)}") if status.total.nil?
 
-          share = over.fdiv([status.total, 1].max)
-          end_of_line = "#{(share * 100).floor} %  #{number(over)}/#{number(status.total)}  #{ending(status)}"
+          share = finished.fdiv([status.total, 1].max)
+          end_of_line = "#{(share * 100).floor} %  #{number(finished)}/#{number(status.total)}  #{state_or_eta(status)}"
           bar = bar(share, @columns - status.name.size - end_of_line.size - 4)
-          cut([status.name, bar, end_of_line].compact.join("  "))
+          truncate([status.name, bar, end_of_line].compact.join("  "))
         end
 
         def bar(share, width)
@@ -74,14 +74,15 @@ module Trunkline
           "[#{"=" * full}#{" " * (width - 2 - full)}]"
         end
 
-        def ending(status)
+        def state_or_eta(status)
           return status.state.to_s unless status.state == :running
 
           "ETA #{status.eta ? duration(status.eta) : "-"}"
         end
 
         def speed(status)
-          cut("#{number(status.rate.round)}/s  #{number(status.in_flight)} in flight  #{number(status.failed)} failed")
+          truncate("#{number(status.rate.round)}/s  #{number(status.in_flight)} in flight  " \
+                   "#{number(status.failed)} failed")
         end
 
         # The outcomes, the most frequent first.
@@ -90,19 +91,19 @@ module Trunkline
           texts = counts.map { |outcome, items| [outcome, "#{outcome}: #{number(items)}"] }
           left = @columns + 2
           texts = texts.take_while { |_, text| (left -= text.size + 2) >= 0 }
-          shown = texts.map { |outcome, text| @color.decorate(text, COLORS.fetch(outcome[/\A\d/], :red)) }
-          shown.join("  ") unless shown.empty?
+          colored = texts.map { |outcome, text| @color.decorate(text, COLORS.fetch(outcome[/\A\d/], :red)) }
+          colored.join("  ") unless colored.empty?
         end
 
         def origins(status)
           return if status.slowest_origins.empty?
 
-          status.slowest_origins.map { |origin| cut(format("%<seconds>9.3f s  %<url>s", origin.to_h)) }
-            .unshift(@color.dim(cut("slowest origins")))
+          status.slowest_origins.map { |origin| truncate(format("%<seconds>9.3f s  %<url>s", origin.to_h)) }
+            .unshift(@color.dim(truncate("slowest origins")))
         end
 
         # Control characters are replaced, because a terminal would execute them.
-        def cut(text) = text.gsub(/[^[:print:]]/, "?")[0, @columns]
+        def truncate(text) = text.gsub(/[^[:print:]]/, "?")[0, @columns]
 
         def number(value) = value.to_s.gsub(/(?<=\d)(?=(\d{3})+\z)/, ",")
 

@@ -3,7 +3,7 @@
 require "json"
 require "zlib"
 require_relative "../results"
-require_relative "whole"
+require_relative "complete_prefix"
 
 module Trunkline
   class Bulk
@@ -19,7 +19,7 @@ module Trunkline
         # @raise [Unavailable]
         # @raise [InvalidRequest] when another process writes to it
         def initialize(path)
-          @pack, whole = format_of(path)
+          @compress, format = format_of(path)
           @file = File.open(path, File::RDWR | File::CREAT | File::BINARY)
           # Each of two writers would remove an unfinished write of the other, as the remainder of a killed process.
           unless @file.flock(File::LOCK_EX | File::LOCK_NB)
@@ -27,7 +27,7 @@ module Trunkline
           end
 
           @file.sync = true # data that could not be written must not stay in a buffer that #close writes
-          @size = Whole.public_send(whole, @file)
+          @size = CompletePrefix.public_send(format, @file)
           @file.truncate(@size)
           @file.seek(@size)
           @buffer = +""
@@ -44,7 +44,7 @@ module Trunkline
         def flush
           return if @buffer.empty?
 
-          bytes = @pack ? @pack.call(@buffer) : @buffer
+          bytes = @compress ? @compress.call(@buffer) : @buffer
           @file.write(bytes)
           @size += bytes.bytesize
           @buffer.clear
@@ -54,17 +54,17 @@ module Trunkline
           raise
         end
 
-        # @param whole [Boolean] false to discard the buffered rows
+        # @param flush [Boolean] false to discard the buffered rows
         # @return [void]
-        def close(whole: true)
-          flush if whole
+        def close(flush: true)
+          self.flush if flush
         ensure
           @file.close
         end
 
         private
 
-        # @return [Array(#call, Symbol)] a function that compresses a String, or nil; a method of Whole
+        # @return [Array(#call, Symbol)] a function that compresses a String, or nil; a method of CompletePrefix
         def format_of(path)
           case File.extname(path)
           when ".gz" then [Zlib.method(:gzip), :gzip]

@@ -34,10 +34,10 @@ module Trunkline
         # @return [void]
         def flush = @lines.flush
 
-        # @param whole [Boolean] false to discard the buffered rows
+        # @param flush [Boolean] false to discard the buffered rows
         # @return [void]
-        def close(whole: true)
-          @lines.close(whole: whole)
+        def close(flush: true)
+          @lines.close(flush: flush)
           File.foreach("#{@path}.jsonl", encoding: Encoding::UTF_8).each_slice(ROWS).with_index do |lines, number|
             save(lines.map { |line| JSON.parse(line) }, number)
           end

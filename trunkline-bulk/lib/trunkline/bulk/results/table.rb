@@ -20,7 +20,7 @@ module Trunkline
           @db.busy_timeout = 10_000
           @db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
           @columns = columns
-          make
+          create_table
           marks = columns.map { "?" }.join(", ")
           @insert = @db.prepare("INSERT OR REPLACE INTO results (#{columns.join(", ")}) VALUES (#{marks})")
           @rows = []
@@ -38,15 +38,15 @@ module Trunkline
           return if @rows.empty?
 
           @db.transaction(:immediate) do
-            @rows.each { |row| @insert.execute(*row.values_at(*@columns).map { |one| value(one) }) }
+            @rows.each { |row| @insert.execute(*row.values_at(*@columns).map { |value| convert(value) }) }
           end
           @rows.clear
         end
 
-        # @param whole [Boolean] false to discard the buffered rows
+        # @param flush [Boolean] false to discard the buffered rows
         # @return [void]
-        def close(whole: true)
-          flush if whole
+        def close(flush: true)
+          self.flush if flush
         ensure
           @insert.close
           @db.close
@@ -55,14 +55,14 @@ module Trunkline
         private
 
         # Adds columns to an existing table, because a run may be resumed with other fields.
-        def make
+        def create_table
           columns = @columns.map { |name| name == "key" ? "key TEXT PRIMARY KEY" : name }
           @db.execute("CREATE TABLE IF NOT EXISTS results (#{columns.join(", ")})")
-          known = @db.table_info("results").map { |column| column["name"] }
-          (@columns - known).each { |name| @db.execute("ALTER TABLE results ADD COLUMN #{name}") }
+          existing = @db.table_info("results").map { |column| column["name"] }
+          (@columns - existing).each { |name| @db.execute("ALTER TABLE results ADD COLUMN #{name}") }
         end
 
-        def value(one) = one.is_a?(Hash) ? JSON.generate(one) : one
+        def convert(value) = value.is_a?(Hash) ? JSON.generate(value) : value
       end
     end
   end

@@ -26,14 +26,14 @@ module Trunkline
         }.freeze
         # The number of tries of a transaction that the database has ended in favour of another, or that got no lock.
         TRIES = 8
-        YIELDED = [::ActiveRecord::Deadlocked, ::ActiveRecord::SerializationFailure,
-                   ::ActiveRecord::LockWaitTimeout].freeze
+        LOCK_CONFLICTS = [::ActiveRecord::Deadlocked, ::ActiveRecord::SerializationFailure,
+                          ::ActiveRecord::LockWaitTimeout].freeze
         # Errors of a database that is restarted. The next try is after 0.1 s, 0.2 s, ..., 12.7 s in all.
-        GONE = [::ActiveRecord::ConnectionNotEstablished, ::ActiveRecord::ConnectionFailed,
-                ::ActiveRecord::StatementTimeout].freeze
+        UNAVAILABLE = [::ActiveRecord::ConnectionNotEstablished, ::ActiveRecord::ConnectionFailed,
+                       ::ActiveRecord::StatementTimeout].freeze
         # The number of failures that are read at once.
         PAGE = 1_000
-        private_constant :CLOCKS, :GONE, :PAGE, :TRIES, :YIELDED
+        private_constant :CLOCKS, :LOCK_CONFLICTS, :PAGE, :TRIES, :UNAVAILABLE
 
         # @return [ActiveRecord] the State of this process for ActiveRecord::Base
         def self.instance = @instance ||= new
@@ -86,7 +86,7 @@ module Trunkline
         def claim_source(run_id, worker, lease)
           write do
             row = @run.lock.find_by(id: run_id, cut_all: false) or next
-            next unless row.worker.nil? || row.worker == worker || row.lease.nil? || over?(row.lease, lease)
+            next unless row.worker.nil? || row.worker == worker || row.lease.nil? || lease_expired?(row.lease, lease)
 
             row.update_columns(worker: worker, fence: row.fence + 1, lease: now + lease)
             Feed.new(run_id, row.fence, row.cursor && JSON.parse(row.cursor), row.cut)
@@ -215,10 +215,10 @@ module Trunkline
           tries = 0
           begin
             connected { |connection| @base.uncached { yield connection } }
-          rescue *YIELDED, *GONE => error
+          rescue *LOCK_CONFLICTS, *UNAVAILABLE => error
             raise if (tries += 1) >= TRIES || @base.connection_pool.active_connection?&.transaction_open?
 
-            sleep(YIELDED.any? { |one| error.is_a?(one) } ? rand * 0.02 * tries : 0.1 * (2**(tries - 1)))
+            sleep(LOCK_CONFLICTS.any? { |one| error.is_a?(one) } ? rand * 0.02 * tries : 0.1 * (2**(tries - 1)))
             retry
           end
         end
@@ -259,15 +259,15 @@ module Trunkline
         end
 
         # A lease that ends so late was granted before the database's clock was set back: a living worker renews it.
-        def over?(time, lease)
-          left = time - now
-          left.negative? || left > 2 * lease
+        def lease_expired?(time, lease)
+          remaining = time - now
+          remaining.negative? || remaining > 2 * lease
         end
 
         def run_of(row, counts, slices, reports)
-          same = row.slice(:id, :key, :total, :cut, :cut_all, :done, :failed).symbolize_keys
-          Run.new(**same, state: row.state.to_sym, counts: counts, slices: slices, reports: reports,
-                          began: Time.at(row.began), ended: row.ended && Time.at(row.ended))
+          values = row.slice(:id, :key, :total, :cut, :cut_all, :done, :failed).symbolize_keys
+          Run.new(**values, state: row.state.to_sym, counts: counts, slices: slices, reports: reports,
+                            began: Time.at(row.began), ended: row.ended && Time.at(row.ended))
         end
 
         def slice_of(row)

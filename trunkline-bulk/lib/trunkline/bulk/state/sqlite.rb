@@ -40,21 +40,21 @@ module Trunkline
         PAUSE = 0.005
         private_constant :SCHEMA, :PATIENCE, :WAIT_WITH_GVL, :PAUSE
 
-        @open = {}
-        @opening = Mutex.new
+        @instances = {}
+        @instances_lock = Mutex.new
 
         # @param path [String]
         # @return [SQLite] the State of this process for the file
         def self.at(path)
           path = File.expand_path(path)
-          @opening.synchronize { @open[[path, Process.pid]] ||= new(path) }
+          @instances_lock.synchronize { @instances[[path, Process.pid]] ||= new(path) }
         end
 
         # Closes the State of a file, for example before the file is removed.
         # @param path [String]
         # @return [void]
         def self.forget(path)
-          @opening.synchronize { @open.delete([File.expand_path(path), Process.pid]) }&.close
+          @instances_lock.synchronize { @instances.delete([File.expand_path(path), Process.pid]) }&.close
         end
 
         # @param path [String]
@@ -65,7 +65,7 @@ module Trunkline
           @lock = Monitor.new
           @db = SQLite3::Database.new(path)
           @db.busy_timeout = WAIT_WITH_GVL
-          patiently { @db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; #{SCHEMA}") }
+          retry_while_busy { @db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; #{SCHEMA}") }
         rescue SQLite3::Exception => error
           raise InvalidRequest, "state: #{path.inspect} cannot be used: #{error.message}"
         end
@@ -137,7 +137,7 @@ module Trunkline
         def claim_source(run_id, worker, lease)
           write do
             row = execute("SELECT * FROM runs WHERE id = ? AND cut_all = 0", run_id).first or next
-            next unless row["worker"].nil? || row["worker"] == worker || over?(row)
+            next unless row["worker"].nil? || row["worker"] == worker || claim_expired?(row)
 
             execute("UPDATE runs SET worker = ?, fence = fence + 1, lease = ? WHERE id = ?",
                     worker, Workers.now + lease, run_id)
@@ -274,7 +274,7 @@ module Trunkline
         # Takes the write lock at the beginning: two transactions that read first could each wait for the other.
         def write
           @lock.synchronize do
-            patiently { execute("BEGIN IMMEDIATE") }
+            retry_while_busy { execute("BEGIN IMMEDIATE") }
             result = yield
             execute("COMMIT")
             result
@@ -284,7 +284,7 @@ module Trunkline
         end
 
         # Waits in Ruby for the lock of another process, so that other threads continue.
-        def patiently
+        def retry_while_busy
           due = now + PATIENCE
           begin
             yield
@@ -299,9 +299,10 @@ module Trunkline
         def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
         def run_of(row, counts, slices, reports)
-          same = %w[id key total cut done failed].to_h { |name| [name.to_sym, row[name]] }
-          Run.new(**same, state: row["state"].to_sym, cut_all: row["cut_all"] == 1, counts: counts, slices: slices,
-                          reports: reports, began: Time.at(row["began"]), ended: row["ended"] && Time.at(row["ended"]))
+          values = %w[id key total cut done failed].to_h { |name| [name.to_sym, row[name]] }
+          Run.new(**values, state: row["state"].to_sym, cut_all: row["cut_all"] == 1, counts: counts, slices: slices,
+                            reports: reports, began: Time.at(row["began"]),
+                            ended: row["ended"] && Time.at(row["ended"]))
         end
 
         def reports_of(run_id)
@@ -309,14 +310,16 @@ module Trunkline
           rows.map { |row| JSON.parse(row["figures"]) }
         end
 
-        def over?(row) = row["lease"].nil? || row["lease"] < Workers.now || Workers.gone?(row["worker"])
+        def claim_expired?(row)
+          row["lease"].nil? || row["lease"] < Workers.now || Workers.process_ended?(row["worker"])
+        end
 
         def abandoned(run_id)
           workers = execute("SELECT DISTINCT worker FROM slices WHERE run_id = ? AND worker IS NOT NULL", run_id)
-          gone = workers.map { |row| row["worker"] }.select { |worker| Workers.gone?(worker) }
-          marks = gone.map { "?" }.join(", ")
+          dead = workers.map { |row| row["worker"] }.select { |worker| Workers.process_ended?(worker) }
+          marks = dead.map { "?" }.join(", ")
           execute("SELECT * FROM slices WHERE run_id = ? AND worker IS NOT NULL AND " \
-                  "(lease < ? OR worker IN (#{marks})) ORDER BY id LIMIT 1", run_id, Workers.now, *gone).first
+                  "(lease < ? OR worker IN (#{marks})) ORDER BY id LIMIT 1", run_id, Workers.now, *dead).first
         end
 
         def slice_of(row)

@@ -29,7 +29,7 @@ module Trunkline
 
         # @param name [String]
         # @return [Boolean] whether the worker's process has ended
-        def gone?(name)
+        def process_ended?(name)
           boot, pid, start = name.split("/")
           return true if boot != BOOT
           return started(pid.to_i) != start.to_s unless start.to_s.empty?

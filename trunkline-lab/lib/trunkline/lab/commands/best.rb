@@ -48,12 +48,12 @@ module Trunkline
 
         def arguments(rest) = @place = one_place(rest)
 
-        def title = "The right concurrency for #{asked}"
+        def title = "The right concurrency for #{call_title}"
 
         def measure
           open_target(@place) do
-            politely
-            probe(first_call)
+            apply_limits
+            check_call(first_call)
             with_competitors([Peer.named("trunkline")], **peer_options) do |competitors|
               member = competitors.members.first or raise PeerProcess::Failed, @result.missing.values.first
               kinds.each { |kind| search(member, kind) }
@@ -62,15 +62,15 @@ module Trunkline
         end
 
         def search(member, kind)
-          member.ask(:many, **told(kind, call), concurrency: 1, requests: 20)
+          member.ask(:many, **task_arguments(kind, call), concurrency: 1, requests: 20)
           @searches[kind] = Search.new(most: @most) { |concurrency| samples(member, kind, concurrency) }
           @searches[kind].run
         end
 
-        def politely
+        def apply_limits
           foreign = @target.foreign? && !@owner
           @most ||= foreign ? Target::MOST_IN_FLIGHT : MOST
-          polite(in_flight: @most)
+          check_limits(in_flight: @most)
           # A search tries about a dozen concurrencies at most.
           @budget = foreign ? Target::MOST_REQUESTS / (@repeats * 12 * kinds.size) : nil
         end
@@ -78,8 +78,8 @@ module Trunkline
         def samples(member, kind, concurrency)
           Array.new(@repeats) do
             @screen.busy("#{concurrency} in flight")
-            summary(member.ask(:many, **told(kind, call), concurrency: concurrency, seconds: @seconds,
-                                                          requests: @budget))
+            summary(member.ask(:many, **task_arguments(kind, call), concurrency: concurrency, seconds: @seconds,
+                                                                    requests: @budget))
           end
         end
 
@@ -101,10 +101,10 @@ module Trunkline
 
           points = search.points.each_value.sort_by(&:concurrency)
           columns = ["in flight", "goodput/s", "95 % interval", "refused", "failed", "CPU", "median us"]
-          rows = points.map { |point| row(kind, point, answer: point.equal?(search.answer)) }
+          rows = points.map { |point| row(kind, point, key: point.equal?(search.answer)) }
           @result.table(TITLES.fetch(kind), columns, rows, optional: ["median us", "95 % interval"])
           draw(kind, points)
-          answer(kind, search)
+          report_answer(kind, search)
         end
 
         def nothing_good(search)
@@ -113,10 +113,10 @@ module Trunkline
             "#{percent(point.failed)} failed"
         end
 
-        def row(kind, point, answer:)
+        def row(kind, point, key:)
           name = "#{TITLES.fetch(kind)}, #{point.concurrency} in flight"
           figure = @result.figure(point.rates, name: "#{name}: goodput/s", unit: "goodput/s", group: name,
-                                               label: "Trunkline", key: answer)
+                                               label: "Trunkline", key: key)
           [point.concurrency, figure.value.round, figure.interval.map(&:round).join(" to "), percent(point.refused),
            percent(point.failed), percent(point.cpu), (point.latency * 1e6).round]
         end
@@ -131,7 +131,7 @@ module Trunkline
         end
 
         # Programs read result.data, which has the answer for the first kind of calls.
-        def answer(kind, search)
+        def report_answer(kind, search)
           found = { use: search.answer.concurrency, plateau: search.plateau, limiter: search.limiter,
                     little: search.little, goodput: Result.short(search.answer.goodput),
                     most_tried: search.points.keys.max }

@@ -66,8 +66,9 @@ module Trunkline
         def start(applications, label, way, gems, service)
           options = { way: way, base: service.base, path: service.path, json_path: service.json_path,
                       ca_file: service.ca_file, calls: @calls }
-          applications.add(label, gems: GEMS.merge(gems), folder: self.class.folder(way, gems), ours: ["trunkline"],
-                                  file: FILE, threads: IN_FLIGHT, app: "Trunkline::Lab::Origins::Chatty", **options)
+          applications.add(label, gems: GEMS.merge(gems), folder: self.class.folder(way, gems),
+                                  local_gems: ["trunkline"], file: FILE, threads: IN_FLIGHT,
+                                  app: "Trunkline::Lab::Origins::Chatty", **options)
         end
 
         def check(application)

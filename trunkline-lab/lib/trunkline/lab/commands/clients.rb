@@ -40,7 +40,7 @@ module Trunkline
             rounds.each do
               kinds.shuffle.each do |kind|
                 competitors.each(competitors.members.shuffle) do |member|
-                  rounds.take([member.label, kind]) { member.ask(:calls, **told(kind, call), count: @calls) }
+                  rounds.take([member.label, kind]) { member.ask(:calls, **task_arguments(kind, call), count: @calls) }
                 end
                 advance.call
               end
@@ -54,10 +54,10 @@ module Trunkline
           kinds.each { |kind| show(TITLES.fetch(kind), samples.select { |(_, of), _| of == kind }) }
         end
 
-        def show(what, own)
-          return if own.empty?
+        def show(what, kind_samples)
+          return if kind_samples.empty?
 
-          rows = own.map { |(label, _), taken| row(label, what, taken) }.sort_by { |row| row.last.to_f }
+          rows = kind_samples.map { |(label, _), taken| row(label, what, taken) }.sort_by { |row| row.last.to_f }
           @result.table(what, %w[client user system total real], rows,
                         note: "Seconds for #{@calls} calls over loopback; real is the median of " \
                               "#{counted(runs, "run")}, the CPU's are means.")

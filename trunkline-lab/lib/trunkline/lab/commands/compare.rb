@@ -57,12 +57,12 @@ module Trunkline
           samples = [after, before].map { |figure| figure[:samples] }
           low, high = Statistics.ratio_interval(*samples)
           likely = Statistics.mann_whitney(*samples)
-          told = verdict(before, low, high, likely, samples)
+          outcome = verdict(before, low, high, likely, samples)
           ratio = after[:value] / before[:value].to_f
-          @result.data[before[:name]] = { ratio: Result.short(ratio), p: Result.short(likely), verdict: told,
+          @result.data[before[:name]] = { ratio: Result.short(ratio), p: Result.short(likely), verdict: outcome,
                                           interval: [low, high].map { |edge| Result.short(edge) } }
           [before[:name], *[before, after].map { |figure| "#{figure[:value]} #{figure[:unit]}" }, ratio.round(3),
-           [low, high].map { |edge| edge.round(3) }.join(" to "), chance(likely), told]
+           [low, high].map { |edge| edge.round(3) }.join(" to "), chance(likely), outcome]
         end
 
         # The probability of such a difference by chance alone.
@@ -82,8 +82,8 @@ module Trunkline
         def status = @strict && @worse ? CROSSED : super
 
         def summary(verdicts)
-          told = verdicts.tally.map { |verdict, count| "#{count} #{verdict}" }.join(", ")
-          "Of #{verdicts.size} figures: #{told}."
+          counts = verdicts.tally.map { |verdict, count| "#{count} #{verdict}" }.join(", ")
+          "Of #{verdicts.size} figures: #{counts}."
         end
       end
     end

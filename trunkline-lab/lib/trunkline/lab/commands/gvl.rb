@@ -48,7 +48,7 @@ module Trunkline
         # The clients are not pinned to one core, so that the engine can run in parallel with the busy threads.
         def measure
           Origins::Scripted.open(method(:answer)) do |server|
-            with_competitors(base: server.plain, pinned: false, checks: [{ call: CALL, digest: nil }]) do |competitors|
+            with_competitors(base: server.plain, core: nil, checks: [{ call: CALL, digest: nil }]) do |competitors|
               take(competitors)
             end
           end
@@ -100,12 +100,12 @@ module Trunkline
 
         def row(label, busy)
           taken = samples[[label, busy]]&.flatten or return
-          times = [taken.map { |one| one[:wall] }, told(taken, :total), told(taken, :gvl),
+          times = [taken.map { |one| one[:wall] }, reported_seconds(taken, :total), reported_seconds(taken, :gvl),
                    taken.map { |one| one[:answer] }, taken.map { |one| one[:waited] }]
           [label, busy, *COLUMNS.drop(2).zip(times).map { |what, values| cell(label, busy, what, values) }]
         end
 
-        def told(taken, name) = taken.filter_map { |one| one[:told][name] }
+        def reported_seconds(taken, name) = taken.filter_map { |one| one[:told][name] }
 
         # @return [String, nil]
         def cell(label, busy, what, seconds)
@@ -120,11 +120,12 @@ module Trunkline
         def reported(row) = (row[3] || row[2]).to_f
 
         def draw(rows)
-          series = rows.group_by(&:first).map do |label, own|
-            { label: label, ours: label == "Trunkline", points: own.map { |row| { x: row[1], y: reported(row) } } }
+          series = rows.group_by(&:first).map do |label, client_rows|
+            points = client_rows.map { |row| { x: row[1], y: reported(row) } }
+            { label: label, ours: label == "Trunkline", points: points }
           end
-          truth = rows.group_by { |row| row[1] }.map do |busy, own|
-            { x: busy, y: Statistics.median(own.map { |row| row[5].to_f }) }
+          truth = rows.group_by { |row| row[1] }.map do |busy, busy_rows|
+            { x: busy, y: Statistics.median(busy_rows.map { |row| row[5].to_f }) }
           end
           series << { label: "true", ours: false, points: truth }
           @result.chart(:lines, "What the answer took, as each client tells", x: "busy threads", y: "ms",
@@ -139,15 +140,16 @@ module Trunkline
         end
 
         def say_how_exact
-          telling = samples.values.flatten.select { |one| one[:told][:gvl] }
-          return if telling.empty?
+          samples_with_gvl = samples.values.flatten.select { |one| one[:told][:gvl] }
+          return if samples_with_gvl.empty?
 
-          off = telling.map { |one| (one[:waited] - one[:told][:gvl]).abs * 1000 }
-          figure = @result.figure(off, name: "timings.gvl: off the truth by", group: "timings.gvl", unit: "ms",
-                                       label: "Trunkline", better: "lower")
-          within = off.count { |one| one <= 1.0 } * 100.0 / off.size
+          deviations = samples_with_gvl.map { |one| (one[:waited] - one[:told][:gvl]).abs * 1000 }
+          figure = @result.figure(deviations, name: "timings.gvl: off the truth by", group: "timings.gvl", unit: "ms",
+                                              label: "Trunkline", better: "lower")
+          within = deviations.count { |one| one <= 1.0 } * 100.0 / deviations.size
           @result.say(format("timings.gvl is off the truth by %<off>.2f ms (median), and by less than 1 ms in " \
-                             "%<within>.0f %% of %<calls>d calls.", off: figure.value, within: within, calls: off.size))
+                             "%<within>.0f %% of %<calls>d calls.", off: figure.value, within: within,
+                                                                    calls: deviations.size))
         end
       end
     end

@@ -53,7 +53,7 @@ module Trunkline
         def sample(member, kind, keep)
           taken = nil
           opened = @target.connections do
-            taken = member.ask(:calls, **told(kind, call), count: @calls, keep: keep)
+            taken = member.ask(:calls, **task_arguments(kind, call), count: @calls, keep: keep)
           end
           taken.merge(opened: opened)
         end
@@ -65,10 +65,10 @@ module Trunkline
         end
 
         def show(kind)
-          whole = whole(kind)
-          return if whole.empty?
+          clients = measured_both_ways(kind)
+          return if clients.empty?
 
-          rows = whole.map { |label, ways| row(label, kind, ways) }.sort_by { |row| row[COLUMNS.size].to_f }
+          rows = clients.map { |label, ways| row(label, kind, ways) }.sort_by { |row| row[COLUMNS.size].to_f }
           heads = %w[kept new].flat_map { |way| COLUMNS.map { |name| "#{way}: #{name}" } }
           @result.table(TITLES.fetch(kind), ["client", *heads, "times faster"], rows,
                         note: "Milliseconds over loopback, medians of #{counted(runs, "run")} (the CPU's as means); " \
@@ -78,11 +78,11 @@ module Trunkline
         end
 
         # @return [Hash{String => Hash}] label => way => samples, for clients that were measured in both ways
-        def whole(kind)
-          own = samples.keys.map(&:first).uniq.to_h do |label|
+        def measured_both_ways(kind)
+          clients = samples.keys.map(&:first).uniq.to_h do |label|
             [label, WAYS.to_h { |way| [way, samples[[label, kind, way]]] }]
           end
-          own.select { |_, ways| ways.each_value.all? }
+          clients.select { |_, ways| ways.each_value.all? }
         end
 
         def optional

@@ -52,12 +52,12 @@ module Trunkline
           @requests ||= 1000 unless @seconds
         end
 
-        def title = "#{asked}: #{@concurrency} in flight"
+        def title = "#{call_title}: #{@concurrency} in flight"
 
         def measure
           open_target(@place) do
-            politely
-            @response = probe(first_call)
+            apply_limits
+            @response = check_call(first_call)
             peer = Peer.named("trunkline")
             headers = call[:headers].merge(@keep == false ? { "Connection" => "close" } : {})
             PeerProcess.open(peer, **peer_options) do |process|
@@ -69,15 +69,15 @@ module Trunkline
 
         # After Ctrl-C, returns the results up to then.
         def sample(process, call)
-          process.ask(:many, **told(kind, call), concurrency: @concurrency, requests: @requests, seconds: @seconds,
-                                                 rate: @rate, timings: true, limit: limit)
+          process.ask(:many, **task_arguments(kind, call), concurrency: @concurrency, requests: @requests,
+                                                           seconds: @seconds, rate: @rate, timings: true, limit: limit)
         rescue Interrupt
           @result.interrupted = true
-          process.cut_short(@timeout + 1)
+          process.interrupt_task(@timeout + 1)
         end
 
-        def politely
-          polite(in_flight: @concurrency, requests: @requests || 0, rate: @rate || 0)
+        def apply_limits
+          check_limits(in_flight: @concurrency, requests: @requests || 0, rate: @rate || 0)
           return if @owner || !@target.foreign?
 
           @rate = Target::MOST_A_SECOND if @rate.nil?
@@ -93,7 +93,8 @@ module Trunkline
           return unless @sample
 
           report = Output::AbReport.new(target: @target, response: @response, sample: @sample,
-                                        concurrency: @concurrency, rate: @rate, path: told(kind, call)[:call][:path])
+                                        concurrency: @concurrency, rate: @rate,
+                                        path: task_arguments(kind, call)[:call][:path])
           figures
           @result.data.merge!(report: report.to_s, latency: @sample[:latency], corrected: @sample[:corrected],
                               statuses: @sample[:statuses], errors: @sample[:errors])
@@ -130,8 +131,8 @@ module Trunkline
           end
           return if failed.empty?
 
-          told = failed.map { |name, count| "#{count} #{name}" }.join(", ")
-          @result.say("#{failed.each_value.sum} of #{@sample[:requests]} calls failed: #{told}.")
+          failures = failed.map { |name, count| "#{count} #{name}" }.join(", ")
+          @result.say("#{failed.each_value.sum} of #{@sample[:requests]} calls failed: #{failures}.")
         end
 
         # @return [Array<String>]

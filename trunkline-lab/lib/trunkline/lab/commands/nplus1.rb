@@ -50,7 +50,7 @@ module Trunkline
         def measure
           Target.open("slow", port: :plain) do |service|
             Applications.open(missing: @result.missing, screen: @screen) do |applications|
-              applications.add(LABEL, gems: GEMS, folder: FOLDER, ours: ["trunkline"], file: FILE, threads: 1,
+              applications.add(LABEL, gems: GEMS, folder: FOLDER, local_gems: ["trunkline"], file: FILE, threads: 1,
                                       app: "Trunkline::Lab::Origins::OrdersPage",
                                       base: service.base, path: service.path, calls: @calls)
               applications.ready { |_, page| sample(page) } # the first one opens the connections
@@ -79,17 +79,17 @@ module Trunkline
         end
 
         def seconds_of(page, path)
-          seen = ask(page, path)
-          return seen[:seconds] if seen[:good] == @calls
+          result = ask(page, path)
+          return result[:seconds] if result[:good] == @calls
 
-          raise Stop, "#{@calls - seen[:good]} of #{@calls} calls failed"
+          raise Stop, "#{@calls - result[:good]} of #{@calls} calls failed"
         end
 
         def ask(page, path)
-          seen = page.ask(:probe, call: { path: path })
-          raise Stop, "the application answered #{seen[:status]}: #{seen[:body]}" unless seen[:status] == 200
+          result = page.ask(:probe, call: { path: path })
+          raise Stop, "the application answered #{result[:status]}: #{result[:body]}" unless result[:status] == 200
 
-          JSON.parse(seen[:body], symbolize_names: true)
+          JSON.parse(result[:body], symbolize_names: true)
         end
 
         def conclude

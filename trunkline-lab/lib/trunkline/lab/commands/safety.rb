@@ -60,10 +60,10 @@ module Trunkline
           Dir.mktmpdir("trunkline-lab-") do |folder|
             authority = File.join(folder, "authority.pem")
             File.write(authority, identities.authority)
-            tried = lambda do |preloaded, fault|
+            run_trial = lambda do |preloaded, fault|
               Faults::Trial.new(preloaded, identities, authority).run(fault)
             end
-            @faults = facts(Faults::ALL, at_once: AT_ONCE, alone: :flood?.to_proc, &tried)
+            @faults = facts(Faults::ALL, at_once: AT_ONCE, exclusive: :flood?.to_proc, &run_trial)
           end
         end
 
@@ -103,12 +103,12 @@ module Trunkline
         # Counts outcomes that are harmful under any policy about lenient parsing.
         def say_harm(label, seen)
           found = seen.each_value.reject { |one| one[:outcome] == "not tried" }
-          told = HARMS.filter_map do |what, done|
+          harms = HARMS.filter_map do |what, done|
             count = found.count(&done)
             "#{count} #{what}" if count.positive?
           end
-          told << "each call ended, and none got another's answer" if told.empty?
-          @result.say("#{label}, of #{found.size} faults: #{told.join(", ")}.")
+          harms << "each call ended, and none got another's answer" if harms.empty?
+          @result.say("#{label}, of #{found.size} faults: #{harms.join(", ")}.")
         end
       end
     end

@@ -47,7 +47,7 @@ module Trunkline
 
         def measure
           simulate(Simulation::Storm::WAYS) { |way, seed| Simulation::Storm.run(way, seed) }
-          take unless @simulation_alone
+          take unless @simulation_only
         end
 
         # Each turn of each client runs in a separate process with a separate server, so that each budget starts empty.
@@ -77,10 +77,10 @@ module Trunkline
         def sample(preloaded, calls, failure)
           Origins::Counting.open(FAILURES.fetch(failure)) do |origin, base|
             preloaded.process(base: base) do |process|
-              came = origin.count do
+              arrivals = origin.count do
                 process.ask(:many, **CALLS.fetch(calls), concurrency: IN_FLIGHT, requests: @calls, limit: SECONDS)
               end
-              { load: came.sum / @calls.to_f, twice: came.count { |times| times > 1 } }
+              { load: arrivals.sum / @calls.to_f, twice: arrivals.count { |times| times > 1 } }
             end
           end
         end
@@ -97,32 +97,33 @@ module Trunkline
                  "#{(storm::WORKERS / storm::SECONDS).round}; callers wait #{storm::PATIENCE.round} s."
           @result.table("Simulation: a server ten times slower for #{storm::TROUBLE.size} s",
                         ["way", "load then", "load after", "answered", "recovers in"],
-                        simulated.map { |name, seen| simulated_row(name, seen) }, note: note)
+                        simulated.map { |name, results| simulated_row(name, results) }, note: note)
           draw("what reaches the server", "requests/s", &:arrived)
           draw("what is answered in the end", "calls/s", &:good)
-          simulated.each { |name, seen| @result.say(recovery(name, seen)) }
-          @result.data[:simulation] = simulated.transform_values { |seen| seen.map(&:to_h) }
+          simulated.each { |name, results| @result.say(recovery(name, results)) }
+          @result.data[:simulation] = simulated.transform_values { |results| results.map(&:to_h) }
         end
 
-        def simulated_row(name, seen)
+        def simulated_row(name, results)
           storm = Simulation::Storm
           load = { "load then" => storm::TROUBLE, "load after" => storm::TROUBLE.end...storm::UNTIL }
           loads = load.map do |what, seconds|
-            figure("simulation, #{name}", what, seen.map { |one| one.per_call(seconds) })
+            figure("simulation, #{name}", what, results.map { |one| one.per_call(seconds) })
           end
-          answered = Statistics.median(seen.map(&:answered))
-          [name, *loads.map { |one| format("%.2fx", one.value) }, format("%.1f %%", answered * 100), soon(seen)]
+          answered = Statistics.median(results.map(&:answered))
+          [name, *loads.map { |one| format("%.2fx", one.value) }, format("%.1f %%", answered * 100),
+           longest_recovery(results)]
         end
 
         # @return [String] the longest time to recover among the runs
-        def soon(seen)
-          times = seen.map(&:recovery)
+        def longest_recovery(results)
+          times = results.map(&:recovery)
           times.include?(nil) ? "not in #{Simulation::Storm::AFTER} s" : "#{times.max} s"
         end
 
-        def recovery(name, seen)
+        def recovery(name, results)
           what = "Simulation, #{name}: the server"
-          return "#{what} recovers within #{soon(seen)}." if seen.all?(&:recovery)
+          return "#{what} recovers within #{longest_recovery(results)}." if results.all?(&:recovery)
 
           "#{what} does not recover in the #{Simulation::Storm::AFTER} s that follow, because what is sent again " \
             "keeps it overloaded."
@@ -130,11 +131,11 @@ module Trunkline
 
         # Draws the first run of each way.
         def draw(what, unit)
-          series = simulated.map do |name, seen|
-            points = yield(seen.first).each_slice(STEP).with_index.map do |counts, index|
+          series = simulated.map do |name, results|
+            points = yield(results.first).each_slice(STEP).with_index.map do |counts, index|
               { x: index * STEP, y: counts.sum / counts.size.to_f }
             end
-            { label: name, ours: ours?(name), points: points }
+            { label: name, ours: trunkline?(name), points: points }
           end
           @result.chart(:lines, "Simulation: #{what}", x: "seconds", y: unit, series: series)
         end
@@ -145,7 +146,7 @@ module Trunkline
           @result.table("A server that fails everything", ["client", *columns, "POSTs twice"], rows,
                         note: "Requests that reached the server for each of #{@calls} calls, #{IN_FLIGHT} in flight, " \
                               "medians of #{counted(runs, "run")}; POSTs that it got more than once, in all.")
-          bars = rows.map { |row| { label: row.first, value: row[1].to_f, ours: ours?(row.first) } }
+          bars = rows.map { |row| { label: row.first, value: row[1].to_f, ours: trunkline?(row.first) } }
           @result.chart(:bars, "Requests for each GET, all answered with 503", unit: "x", bars: bars)
           say
         end

@@ -88,8 +88,8 @@ module Trunkline
 
         def measure
           open_target(@place) do
-            politely
-            probe(first_call)
+            apply_limits
+            check_call(first_call)
             with_competitors(checks: checks(call), limits: limits, **peer_options) { |competitors| take(competitors) }
           end
         end
@@ -100,13 +100,13 @@ module Trunkline
         end
 
         # The defaults for a server of somebody else are lower; higher values need an option.
-        def politely
+        def apply_limits
           careful = @target.foreign? && !@owner
           @concurrencies ||= careful ? CONCURRENCIES.select { |step| step <= Target::MOST_IN_FLIGHT } : CONCURRENCIES
           @requests ||= careful ? POLITE[:requests] : 500
           @repeats ||= careful ? POLITE[:repeats] : 10
-          polite(in_flight: @concurrencies.max.to_i,
-                 requests: @concurrencies.size * @requests * @repeats * @peers.size * kinds.size)
+          check_limits(in_flight: @concurrencies.max.to_i,
+                       requests: @concurrencies.size * @requests * @repeats * @peers.size * kinds.size)
         end
 
         def take(competitors)
@@ -131,17 +131,17 @@ module Trunkline
 
         def warm_up(competitors)
           competitors.each do |member|
-            asked = told(kinds.find { |kind| member.makes?(kind) } || next, call)
-            member.ask(:many, **asked, concurrency: @concurrencies.max, requests: WARM_UP)
+            arguments = task_arguments(kinds.find { |kind| member.makes?(kind) } || next, call)
+            member.ask(:many, **arguments, concurrency: @concurrencies.max, requests: WARM_UP)
           end
         end
 
         def sample(member, step, kind)
           taken = nil
           opened = @target.connections do
-            taken = member.ask(:many, **told(kind, call), concurrency: step, requests: [@requests, step].max)
+            taken = member.ask(:many, **task_arguments(kind, call), concurrency: step, requests: [@requests, step].max)
           end
-          taken.merge(accepted: opened || (taken[:opened] if member.ours?))
+          taken.merge(accepted: opened || (taken[:opened] if member.trunkline?))
         end
 
         def conclude
@@ -154,8 +154,8 @@ module Trunkline
 
         # @return [Hash{String => Array}] label => points
         def show(kind)
-          own = samples.select { |(_, _, of), _| of == kind }.sort_by { |(label, step), _| [label, step] }
-          rows = own.map { |key, taken| point(*key, taken) }
+          kind_samples = samples.select { |(_, _, of), _| of == kind }.sort_by { |(label, step), _| [label, step] }
+          rows = kind_samples.map { |key, taken| point(*key, taken) }
           @result.table(TITLES.fetch(kind), COLUMNS, rows.map { |row| row.values_at(*COLUMNS) }, optional: OPTIONAL)
           draw(kind, rows)
           articles = rows.group_by { |row| row["client"] }.transform_values { |of| of.map { |row| article(row) } }
@@ -194,8 +194,8 @@ module Trunkline
         def good(sample) = sample[:statuses].sum { |status, count| status.to_s.to_i < 400 ? count : 0 }
 
         def draw(kind, rows)
-          series = rows.group_by { |row| row["client"] }.map do |label, own|
-            points = own.map do |row|
+          series = rows.group_by { |row| row["client"] }.map do |label, client_rows|
+            points = client_rows.map do |row|
               low, high = row["rates"].interval
               { x: row["in flight"], y: Result.short(row["rates"].value), low: Result.short(low),
                 high: Result.short(high), dot: row["CPU %"] }

@@ -43,15 +43,15 @@ module Trunkline
         def title = "A server with a slow tail, and hedging"
 
         # A simulation has the same result on any machine, so noise does not matter.
-        def timed? = super && !@simulation_alone
+        def timed? = super && !@simulation_only
 
         def measure
           simulate(Simulation::Tail::WAYS) { |way, seed| Simulation::Tail.run(way, seed) }
           @by_quantile = BUDGETS.transform_values { |settings| by_quantile(settings) }
-          take unless @simulation_alone
+          take unless @simulation_only
         end
 
-        # @return [Hash{Symbol => Simulation::Tail::Seen}]
+        # @return [Hash{Symbol => Simulation::Tail::Result}]
         def by_quantile(settings)
           QUANTILES.to_h { |after| [after, Simulation::Tail.run({ after: after, **settings }, @seed)] }
         end
@@ -91,8 +91,8 @@ module Trunkline
 
         def sample(member, origin)
           taken = nil
-          came = origin.count { taken = many(member, @calls) }
-          { latency: Histogram.of(taken[:latency]), more: ((came.sum / @calls.to_f) - 1) * 100,
+          arrivals = origin.count { taken = many(member, @calls) }
+          { latency: Histogram.of(taken[:latency]), more: ((arrivals.sum / @calls.to_f) - 1) * 100,
             failed: @calls - taken[:statuses].fetch(:"200", 0) }
         end
 
@@ -106,7 +106,7 @@ module Trunkline
 
         def show_simulation
           tail = Simulation::Tail
-          rows = simulated.map { |name, seen| [name, *well(name, seen), *trouble(name, seen)] }
+          rows = simulated.map { |name, results| [name, *well(name, results), *trouble(name, results)] }
           title = "Simulation: one answer of #{(1 / tail::SLOW_SHARE).round} is slow, then all are"
           note = "Milliseconds, and requests beyond one for each call; medians of #{counted(seeds, "run")}, seeds " \
                  "from #{@seed} on. #{tail::PER_SECOND} calls a second."
@@ -123,36 +123,36 @@ module Trunkline
                       "#{hedged["slow: more"]} (p50 #{hedged["slow: p50"]} ms).")
         end
 
-        def well(name, seen)
+        def well(name, results)
           times = [50, 95, 99, 99.9].map do |share|
-            milliseconds(name, "p#{share}", seen) { |one| one.percentile(share) }
+            milliseconds(name, "p#{share}", results) { |one| one.percentile(share) }
           end
-          [*times, percent(name, "more requests", seen, &:extra)]
+          [*times, percent(name, "more requests", results, &:extra)]
         end
 
-        def trouble(name, seen)
+        def trouble(name, results)
           within = Simulation::Tail::TROUBLE
-          [milliseconds(name, "p50 when all is slow", seen) { |one| one.percentile(50, within) },
-           percent(name, "more requests when all is slow", seen) { |one| one.extra(within) }]
+          [milliseconds(name, "p50 when all is slow", results) { |one| one.percentile(50, within) },
+           percent(name, "more requests when all is slow", results) { |one| one.extra(within) }]
         end
 
-        def milliseconds(name, what, seen)
-          values = seen.map { |one| yield(one) * 1000 }
+        def milliseconds(name, what, results)
+          values = results.map { |one| yield(one) * 1000 }
           format("%.0f", figure("simulation, #{name}", "simulation: #{what}", values, unit: "ms").value)
         end
 
-        def percent(name, what, seen)
-          values = seen.map { |one| yield(one) * 100 }
+        def percent(name, what, results)
+          values = results.map { |one| yield(one) * 100 }
           format("%.1f %%", figure("simulation, #{name}", "simulation: #{what}", values, unit: "%").value)
         end
 
         def draw_quantiles
-          series = @by_quantile.map do |name, seen|
-            points = seen.map do |after, one|
+          series = @by_quantile.map do |name, results|
+            points = results.map do |after, one|
               { x: after.to_s.delete_prefix("p").to_i, y: (one.percentile(99) * 1000).round(1),
                 dot: (one.extra * 100).round(1) }
             end
-            { label: name, ours: ours?(name), points: points }
+            { label: name, ours: trunkline?(name), points: points }
           end
           @result.chart(:sweep, "Simulation: p99 by the quantile after which a second request is sent",
                         x: "quantile", y: "p99 ms", dots: "more %", series: series)
@@ -165,14 +165,14 @@ module Trunkline
                         note: "#{@calls} GETs, #{IN_FLIGHT} in flight, medians of #{counted(runs, "run")}; " \
                               "#{(SLOW_SHARE * 100).round} % of the requests are slow. \"timeout and retry\": after " \
                               "#{ms(Retrying::IMPATIENT)} ms. More: what reached the server beyond one for each call.")
-          bars = rows.map { |row| { label: row.first, value: row[3].to_f, ours: ours?(row.first) } }
+          bars = rows.map { |row| { label: row.first, value: row[3].to_f, ours: trunkline?(row.first) } }
           @result.chart(:bars, "99 of 100 GETs are answered within", unit: "ms", bars: bars)
           rows.each { |row| say(*row) }
         end
 
         def say(label, _, _, longest, more, failed)
-          told = ", and #{counted(failed, "call")} failed" if failed.positive?
-          @result.say("#{label}: p99 #{longest} ms, for #{more} more requests#{told}.")
+          failures = ", and #{counted(failed, "call")} failed" if failed.positive?
+          @result.say("#{label}: p99 #{longest} ms, for #{more} more requests#{failures}.")
         end
 
         def row(label, taken)

@@ -22,7 +22,7 @@ module Trunkline
         private
 
         def defaults
-          @asked = 1.0
+          @timeout = 1.0
           @seen = {}
         end
 
@@ -31,13 +31,13 @@ module Trunkline
         def arguments(rest)
           return if rest.empty?
 
-          @asked = Float(rest.first)
-          raise ArgumentError unless rest.size == 1 && @asked.between?(0.05, 60)
+          @timeout = Float(rest.first)
+          raise ArgumentError unless rest.size == 1 && @timeout.between?(0.05, 60)
         rescue ArgumentError
           raise Stop.new("#{rest.join(" ").inspect}: give one number of seconds, from 0.05 to 60", USAGE)
         end
 
-        def title = "A server that stalls, and a client that was told to wait #{format("%g", @asked)} s"
+        def title = "A server that stalls, and a client that was told to wait #{format("%g", @timeout)} s"
 
         def measure
           @seen = facts(PHASES) { |preloaded, phase| stall(phase, preloaded) }
@@ -67,8 +67,8 @@ module Trunkline
         end
 
         def outcome(preloaded, base, attempts)
-          preloaded.process(base: base, timeout: @asked, insecure: base.start_with?("https")) do |process|
-            taken = process.ask(:outcome, call: { path: "/" }, limit: (@asked * LONGEST) + 10)
+          preloaded.process(base: base, timeout: @timeout, insecure: base.start_with?("https")) do |process|
+            taken = process.ask(:outcome, call: { path: "/" }, limit: (@timeout * LONGEST) + 10)
             { seconds: taken[:wall], attempts: attempts&.call, error: taken[:ended_with] }
           end
         rescue PeerProcess::Failed => error
@@ -84,34 +84,34 @@ module Trunkline
                         note: "Seconds until the call ended; attempts that the server saw.")
           errors = @seen.map { |label, phases| [label, *PHASES.map { |phase| phases[phase][:error] }] }
           @result.table("How each call ended", ["client", *PHASES], errors)
-          @result.data.merge!(asked: @asked, clients: @seen)
+          @result.data.merge!(asked: @timeout, clients: @seen)
           @seen.each { |label, phases| figures(label, phases) }
           say
         end
 
-        def cells(phase, seen)
-          seconds = seen[:seconds] ? format("%.2f", seen[:seconds]) : "hung"
-          phase == "connect" ? [seconds] : [seconds, seen[:attempts]]
+        def cells(phase, result)
+          seconds = result[:seconds] ? format("%.2f", result[:seconds]) : "hung"
+          phase == "connect" ? [seconds] : [seconds, result[:attempts]]
         end
 
         def figures(label, phases)
-          phases.each do |phase, seen|
-            next unless seen[:seconds]
+          phases.each do |phase, result|
+            next unless result[:seconds]
 
-            @result.figure([seen[:seconds]], name: "#{label}: #{phase}", group: phase, label: label, unit: "s",
-                                             better: "lower")
+            @result.figure([result[:seconds]], name: "#{label}: #{phase}", group: phase, label: label, unit: "s",
+                                               better: "lower")
           end
         end
 
         def say
-          exact, others = @seen.partition { |_, phases| phases.each_value.all? { |seen| exact?(seen) } }
-          told = "One attempt and within #{SLACK} s of what was asked, in all phases"
-          @result.say("#{told}: #{exact.map(&:first).join(", ")}.") if exact.any?
+          exact, others = @seen.partition { |_, phases| phases.each_value.all? { |result| exact?(result) } }
+          sentence = "One attempt and within #{SLACK} s of what was asked, in all phases"
+          @result.say("#{sentence}: #{exact.map(&:first).join(", ")}.") if exact.any?
           @result.say("Not so: #{others.map(&:first).join(", ")}.") if others.any?
         end
 
-        def exact?(seen)
-          seen[:seconds] && (seen[:seconds] - @asked).abs <= SLACK && [nil, 1].include?(seen[:attempts])
+        def exact?(result)
+          result[:seconds] && (result[:seconds] - @timeout).abs <= SLACK && [nil, 1].include?(result[:attempts])
         end
       end
     end

@@ -50,7 +50,7 @@ module Trunkline
 
         def measure
           Origins::Scripted.open(method(:answer)) do |server|
-            with_competitors(base: server.plain, pinned: false) { |competitors| take(competitors) }
+            with_competitors(base: server.plain, core: nil) { |competitors| take(competitors) }
           end
         end
 
@@ -85,8 +85,8 @@ module Trunkline
         end
 
         def sample(member, streams)
-          told = member.ask(:tokens, call: CALL, streams: streams, limit: LIMIT)
-          return told unless told[:cannot]
+          sample = member.ask(:tokens, call: CALL, streams: streams, limit: LIMIT)
+          return sample unless sample[:cannot]
 
           @cannot |= [member.label]
           nil

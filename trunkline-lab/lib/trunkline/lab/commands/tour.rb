@@ -68,7 +68,7 @@ module Trunkline
         def step(name, arguments, number)
           @out.flush
           command = CLI.command(name).new(out: @out, err: @err)
-          status = command.run(arguments + told(name, number))
+          status = command.run(arguments + command_options(name, number))
           @results << command.result.to_h unless command.result.empty?
           status != STOPPED
         rescue Stop, Origins::Missing, PeerProcess::Failed => error
@@ -77,12 +77,12 @@ module Trunkline
           true
         end
 
-        def told(name, number)
+        def command_options(name, number)
           command = CLI.command(name)
-          told = [*("--quiet" if @quiet), *("--accept-noise" if command.timed)]
-          told.push("--json", File.join(@folder, "#{number + 1}-#{name}.json")) if @folder
-          told.push("--within", @budget.share(name).round(1).to_s) if command < Repeats
-          told
+          command_options = [*("--quiet" if @quiet), *("--accept-noise" if command.timed)]
+          command_options.push("--json", File.join(@folder, "#{number + 1}-#{name}.json")) if @folder
+          command_options.push("--within", @budget.share(name).round(1).to_s) if command < Repeats
+          command_options
         end
 
         def conclude

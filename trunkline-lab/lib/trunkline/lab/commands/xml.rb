@@ -59,8 +59,8 @@ module Trunkline
           render
           return unless @requests
 
-          @whole = XMLRequests.new(@result, @screen)
-          @whole.measure(rounds(@runs))
+          @xml_requests = XMLRequests.new(@result, @screen)
+          @xml_requests.measure(rounds(@runs))
         end
 
         def render
@@ -91,18 +91,19 @@ module Trunkline
           return @result.missing[label] = reason if reason
 
           @screen.busy("starting #{label}")
-          @processes[label] = PeerProcess.new(XMLTasks, name, gems: gems, folder: "xml_#{name}", ours: ours(name))
+          @processes[label] = PeerProcess.new(XMLTasks, name, gems: gems, folder: "xml_#{name}",
+                                                              local_gems: local_gems(name))
         rescue Bundle::Failed => error
           @result.missing[label] = error.message
         end
 
-        def ours(name) = name == "trunkline" ? ["trunkline-xml"] : []
+        def local_gems(name) = name == "trunkline" ? ["trunkline-xml"] : []
 
         def verify(label, gems)
           process = @processes.fetch(label)
           check(label, process)
           versions = process.ask(:versions, names: gems.keys)
-          versions = { "trunkline-xml" => Bundle.own_spec("trunkline-xml").version } if versions.empty?
+          versions = { "trunkline-xml" => Bundle.local_spec("trunkline-xml").version } if versions.empty?
           @result.clients[label] = versions.to_a.flatten.join(" ")
         rescue PeerProcess::Failed => error
           @processes.delete(label).stop
@@ -131,17 +132,17 @@ module Trunkline
 
         def conclude
           XMLTasks::SIZES.each_key do |size|
-            own = samples.select { |(_, of), _| of == size }.transform_keys(&:first)
-            show(size, own) if own.any?
+            size_samples = samples.select { |(_, of), _| of == size }.transform_keys(&:first)
+            show(size, size_samples) if size_samples.any?
           end
-          @whole&.conclude(reports: @ab)
+          @xml_requests&.conclude(reports: @ab)
         end
 
-        def show(size, own)
-          figures = own.to_h { |label, taken| [label, mean(label, size, taken)] }
+        def show(size, size_samples)
+          figures = size_samples.to_h { |label, taken| [label, mean(label, size, taken)] }
           slowest = figures["Builder"]&.value
           sorted = figures.sort_by { |_, figure| figure.value }
-          rows = sorted.map { |label, figure| row(label, size, figure, own[label], slowest) }
+          rows = sorted.map { |label, figure| row(label, size, figure, size_samples[label], slowest) }
           shares = PERCENTAGES.map { |share| "#{share} %" }
           @result.table("#{size} document", ["builder", "bytes", "CPU us", *shares, XMLRenderers::AGAINST], rows,
                         optional: [*shares, "bytes"],

@@ -35,7 +35,7 @@ module Trunkline
         def self.bomb = @bomb ||= gzip(24).freeze
 
         def self.coded(name, does, coding, bytes, **rest)
-          add(name, does, answer(bytes, "Content-Encoding" => coding), coded: bytes, **rest)
+          add(name, does, response(bytes, "Content-Encoding" => coding), coded: bytes, **rest)
         end
 
         # Created with the programs brotli and zstd: 24 MB of zeros, and "ok".
@@ -55,12 +55,12 @@ module Trunkline
         coded :gzip_many_members, "gzip of 100,000 empty members and one that is not", "gzip",
               (Zlib.gzip("") * 100_000) + Zlib.gzip("ok"), body: "ok"
         OKS.each do |coding, ok|
-          own = { coding: coding }
-          coded :"#{coding}_bomb", "24 MB of zeros as #{coding}", coding, BOMBS.fetch(coding), **own
+          options = { coding: coding }
+          coded :"#{coding}_bomb", "24 MB of zeros as #{coding}", coding, BOMBS.fetch(coding), **options
           coded :"#{coding}_in_gzip", "24 MB of zeros as #{coding}, within gzip", "#{coding}, gzip",
-                Zlib.gzip(BOMBS.fetch(coding)), **own
-          coded :"#{coding}_cut", "#{coding} that ends early", coding, ok[0..-2], **own
-          coded :"#{coding}_none", "`Content-Encoding: #{coding}` of something else", coding, "none at all", **own
+                Zlib.gzip(BOMBS.fetch(coding)), **options
+          coded :"#{coding}_cut", "#{coding} that ends early", coding, ok[0..-2], **options
+          coded :"#{coding}_none", "`Content-Encoding: #{coding}` of something else", coding, "none at all", **options
         end
         coded :zstd_bad_checksum, "zstd with a wrong checksum", "zstd", flipped(OKS["zstd"], -1), coding: "zstd"
         coded :zstd_frames, "zstd of two frames", "zstd", OKS["zstd"] * 2, body: "okok", coding: "zstd"

@@ -11,16 +11,17 @@ module Trunkline
 
         VERBS = %i[get head put delete options post patch].freeze
 
-        ENDLESS = "most clients would take it until the machine has no memory"
+        ENDLESS = "most clients would read it until memory is exhausted"
 
         group "Connections"
 
-        add :closed, "the end instead of an answer", &:close
-        add :reset, "a reset instead of an answer", &:reset
+        add :closed, "a closed connection instead of a response", &:close
+        add :reset, "a reset instead of a response", &:reset
         VERBS.each do |verb|
           { close: "the end", reset: "a reset" }.each do |way, does|
             add(:"#{way}_of_a_kept_connection_on_#{verb}",
-                "#{does} instead of an answer to #{verb.upcase}, on a kept one", warm: true, verb: verb) do |connection|
+                "#{does} instead of a response to #{verb.upcase}, on a reused connection",
+                warm: true, verb: verb) do |connection|
               connection.public_send(way)
             end
           end
@@ -30,11 +31,11 @@ module Trunkline
           connection << "#{Bytes::OK}Connection: close\r\n\r\nok"
           connection.close_abruptly
         end
-        add(:poisoned, "an answer that nobody asked for, on the idle connection", body: "ok",
-                                                                                  pause: 0.2) do |connection|
-          connection << answer("ok")
+        add(:poisoned, "a response without a request, on the idle connection", body: "ok",
+                                                                               pause: 0.2) do |connection|
+          connection << response("ok")
           sleep 0.05
-          connection << answer("EVIL")
+          connection << response("EVIL")
         end
         add(:endless, "a body without an end", untried: ENDLESS) do |connection|
           connection << "#{Bytes::OK}\r\n"

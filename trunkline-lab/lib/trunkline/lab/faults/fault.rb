@@ -23,7 +23,7 @@ module Trunkline
         def flood? = script && group == "HTTP/2: floods"
 
         # @return [Boolean] whether the server gets the request before the fault occurs
-        def asked? = place.nil?
+        def request_received? = place.nil?
       end
 
       # Raw responses.
@@ -36,7 +36,7 @@ module Trunkline
         # @return [String] a response with these fields and this body, even if they contradict each other
         def head(*fields, body: "ok") = "#{OK}#{fields.map { |field| "#{field}\r\n" }.join}\r\n#{body}".b
 
-        def answer(body = "ok", status: "200 OK", **headers)
+        def response(body = "ok", status: "200 OK", **headers)
           lines = { "Content-Length" => body.bytesize, **headers }.map { |name, value| "#{name}: #{value}\r\n" }
           "HTTP/1.1 #{status}\r\n#{lines.join}\r\n".b + body.b
         end

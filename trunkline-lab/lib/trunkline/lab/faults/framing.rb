@@ -21,11 +21,11 @@ module Trunkline
             head("Content-Length: 2", "Transfer-Encoding: chunked", body: "2\r\nok\r\n0\r\n\r\n")
         add :length_too_small, "more bytes than `Content-Length` says", head("Content-Length: 2", body: "okEVIL"),
             body: "ok"
-        add(:length_too_large, "fewer bytes than `Content-Length` says, and the end") do |connection|
+        add(:length_too_large, "fewer bytes than `Content-Length`, then a closed connection") do |connection|
           connection << head("Content-Length: 9")
           connection.close
         end
-        add(:chunks_cut, "the end within a chunk") do |connection|
+        add(:chunks_cut, "a closed connection within a chunk") do |connection|
           connection << "#{CHUNKED}9\r\nok"
           connection.close
         end
@@ -36,9 +36,9 @@ module Trunkline
         add :chunk_size_overflow, "a chunk size of 17 digits", "#{CHUNKED}10000000000000002\r\nok\r\n0\r\n\r\n"
         add :chunk_longer_than_told, "a chunk longer than its size", "#{CHUNKED}2\r\nokay\r\n0\r\n\r\n"
         add :chunk_extension_without_end, "a chunk extension of 2 MB", "#{CHUNKED}2;#{"a" * 2_000_000}"
-        add :two_answers, "a second answer that nobody asked for", answer("ok") + answer("EVIL"), body: "ok"
+        add :two_answers, "a second response without a request", response("ok") + response("EVIL"), body: "ok"
         add :split, "an answer within the body of another, whose length is too small",
-            head("Content-Length: 2", body: "ok#{answer("EVIL")}"), body: "ok"
+            head("Content-Length: 2", body: "ok#{response("EVIL")}"), body: "ok"
       end
     end
   end

@@ -38,21 +38,21 @@ module Trunkline
         private
 
         def make(name, chain: true, **leaf)
-          own = leaf(**leaf)
+          pair = leaf(**leaf)
           OpenSSL::SSL::SSLContext.new.tap do |context|
-            identify(context, own, chain ? [intermediate.certificate] : [])
+            identify(context, pair, chain ? [intermediate.certificate] : [])
             context.alpn_select_cb = ->(_) { "h2" } if name == :http2
             limit(context, VERSIONS[name]) if VERSIONS.key?(name)
           end
         end
 
         # JRuby's openssl has no add_certificate, and requires the certificate itself in the chain.
-        def identify(context, own, issuers)
-          return context.add_certificate(own.certificate, own.key, issuers) unless RUBY_ENGINE == "jruby"
+        def identify(context, pair, issuers)
+          return context.add_certificate(pair.certificate, pair.key, issuers) unless RUBY_ENGINE == "jruby"
 
-          context.cert = own.certificate
-          context.key = own.key
-          context.extra_chain_cert = [own.certificate, *issuers]
+          context.cert = pair.certificate
+          context.key = pair.key
+          context.extra_chain_cert = [pair.certificate, *issuers]
         end
 
         def limit(context, version)
@@ -86,13 +86,13 @@ module Trunkline
         end
 
         def blank(name, key, from, till)
-          OpenSSL::X509::Certificate.new.tap do |made|
-            made.version = 2
-            made.serial = @serial += 1
-            made.subject = OpenSSL::X509::Name.new([["CN", name]])
-            made.public_key = key
-            made.not_before = Time.now + from
-            made.not_after = Time.now + till
+          OpenSSL::X509::Certificate.new.tap do |certificate|
+            certificate.version = 2
+            certificate.serial = @serial += 1
+            certificate.subject = OpenSSL::X509::Name.new([["CN", name]])
+            certificate.public_key = key
+            certificate.not_before = Time.now + from
+            certificate.not_after = Time.now + till
           end
         end
       end

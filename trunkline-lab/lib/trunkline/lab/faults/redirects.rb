@@ -12,14 +12,14 @@ module Trunkline
         SECRET = { "Authorization" => "Bearer secret" }.freeze
 
         class << self
-          def redirect(location) = answer("", status: "302 Found", "Location" => location)
+          def redirect(location) = response("", status: "302 Found", "Location" => location)
 
           # "/there" returns the credentials that it got; any other path redirects to it, at another host.
           def to_there(connection, host)
             request = connection.requests.last
             return redirect("#{origin(connection, host)}/there") unless request.target == "/there"
 
-            answer(request["Authorization"] || "no credentials")
+            response(request["Authorization"] || "no credentials")
           end
 
           private
@@ -45,9 +45,9 @@ module Trunkline
         end
         add :down_to_http, "a redirect from https to http, of a call with credentials",
             redirect("http://127.0.0.1:9/"), tls: true, follow: true, headers: SECRET,
-                                             untried: "nobody listens where it leads"
+                                             untried: "its target has no listener"
         add :to_metadata, "a redirect to the metadata service, with `egress:`", redirect("http://169.254.169.254/"),
-            follow: true, untried: "it leads out of the machine"
+            follow: true, untried: "its target is not on this machine"
       end
     end
   end

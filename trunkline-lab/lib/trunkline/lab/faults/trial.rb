@@ -38,10 +38,10 @@ module Trunkline
 
           @fault = fault
           @sent = 0
-          found = at_its_place { |base| tried(base) }
-          return NOT_TRIED if fault.asked? && @sent.zero?
+          found = serve_fault { |base| call_twice(base) }
+          return NOT_TRIED if fault.request_received? && @sent.zero?
 
-          found.merge(told: told(found))
+          found.merge(told: summary(found))
         end
 
         private
@@ -52,7 +52,7 @@ module Trunkline
           !(fault.follow && @peer.lacks.include?(:redirects))
         end
 
-        def at_its_place(&block)
+        def serve_fault(&block)
           return serve(frames, :http2, &block) if @fault.http2
 
           case @fault.place
@@ -82,9 +82,9 @@ module Trunkline
 
         # The script for HTTP/2. A connection that does not begin with HTTP/2's preface is closed without a response.
         def frames
-          options = { grants: @fault.upload ? :never : :arrived, stranger: ->(connection, _) { connection.close } }
-          lambda do |line|
-            HTTP2::FrameConnection.new(line, **options) do |stream|
+          options = { grants: @fault.upload ? :never : :arrived, fallback: ->(connection, _) { connection.close } }
+          lambda do |connection|
+            HTTP2::FrameConnection.new(connection, **options) do |stream|
               next stream.answer(GOOD) if stream.target == "/good"
 
               @sent += 1
@@ -93,21 +93,21 @@ module Trunkline
           end
         end
 
-        def tried(base)
+        def call_twice(base)
           options = { base: base, timeout: TIMEOUT, follow: @fault.follow || false }
           options[:ca_file] = @authority if base.start_with?("https")
           options[:http] = "h2" if @fault.http2
-          seen = @preloaded.process(**options) do |process|
+          result = @preloaded.process(**options) do |process|
             process.ask(:pair_with_fault, call: call_of_fault, **@fault.to_h.slice(:upload, :warm, :pause),
-                                          follow_up: @fault.asked?, limit: 2 * LIMIT)
+                                          follow_up: @fault.request_received?, limit: 2 * LIMIT)
           end
-          outcome(seen)
+          outcome(result)
         rescue PeerProcess::Failed => error
-          failed(error.message)
+          failure_outcome(error.message)
         end
 
         # An exception that is not a StandardError, or that the preceding good call raised, is reported with its class.
-        def failed(message)
+        def failure_outcome(message)
           case message
           when /\Ano answer within/ then { outcome: "no end", sent: @sent }
           when /\Aended/ then { outcome: "crash", sent: @sent }
@@ -120,32 +120,32 @@ module Trunkline
           { verb: @fault.verb.to_s.upcase, path: "/", headers: @fault.headers, body: body }
         end
 
-        def outcome(seen)
-          return { outcome: "no end", sent: @sent } if seen[:seconds] > LIMIT
+        def outcome(result)
+          return { outcome: "no end", sent: @sent } if result[:seconds] > LIMIT
 
-          kind = seen[:error] ? "error" : of_body(seen)
-          seen.slice(:seconds, :error, :bytes, :after).merge(outcome: kind, sent: @sent)
+          kind = result[:error] ? "error" : body_outcome(result)
+          result.slice(:seconds, :error, :bytes, :after).merge(outcome: kind, sent: @sent)
         end
 
-        def of_body(seen)
-          case seen[:digest]
+        def body_outcome(result)
+          case result[:digest]
           when digest(@fault.body) then "answer"
           when digest(@fault.coded) then "as sent"
-          else seen[:body] == "ok" ? "answer" : "other bytes"
+          else result[:body] == "ok" ? "answer" : "other bytes"
           end
         end
 
         def digest(body) = body && Digest::SHA256.hexdigest(body)
 
-        def told(found)
+        def summary(found)
           words = [found[:outcome] == "other bytes" ? "#{found[:bytes]} bytes" : found[:outcome]]
           words << format("%.1f s", found[:seconds]) if found[:seconds].to_f > TIMEOUT * LATE
           words << "sent #{found[:sent]} times" if @fault.warm && found[:sent] > 1
-          words << "next call: #{found[:after] == "error" ? "error" : "a wrong answer"}" if spoilt?(found)
+          words << "next call: #{found[:after] == "error" ? "error" : "a wrong answer"}" if follow_up_failed?(found)
           words.join(", ")
         end
 
-        def spoilt?(found) = !["good", nil].include?(found[:after])
+        def follow_up_failed?(found) = !["good", nil].include?(found[:after])
       end
     end
   end

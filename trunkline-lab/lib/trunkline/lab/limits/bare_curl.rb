@@ -21,10 +21,12 @@ module Trunkline
         # @param keep [Boolean] whether one connection makes all calls; false for a new one for each
         # @param http2 [Boolean] whether all calls in flight share one HTTP/2 connection
         # @param proxy [String, nil] URL of a proxy
+        # @param core [Integer] the core to which the program is bound
         # @raise [Failed] when the program cannot be compiled
-        def initialize(base: "", ca_file: nil, keep: true, http2: false, proxy: nil)
+        def initialize(base: "", ca_file: nil, keep: true, http2: false, proxy: nil, core: Processes::CLIENT_CORE)
           @program = Program.compile(SOURCE, ["-lcurl"])
           @base = base
+          @core = core
           @switches = [*(["--cacert", ca_file] if ca_file), *("--fresh" unless keep),
                        *("--http2" if http2), *(["--proxy", proxy] if proxy)]
         end
@@ -69,7 +71,7 @@ module Trunkline
         end
 
         def sample(*arguments)
-          taken = JSON.parse(Program.run(@program, *@switches, *arguments), symbolize_names: true)
+          taken = JSON.parse(Program.run(@program, *@switches, *arguments, core: @core), symbolize_names: true)
           taken.merge(cpu: taken[:user] + taken[:sys])
         end
       end

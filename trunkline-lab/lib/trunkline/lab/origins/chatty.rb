@@ -41,8 +41,8 @@ module Trunkline
               call = calls.next
               [call.verb, call.path, { headers: call.headers, body: call.body }.compact]
             end
-            client.map(requests, concurrency: @count).map do |answer|
-              status(calls, answer.status, answer.body) unless answer.is_a?(Trunkline::Error)
+            client.map(requests, concurrency: @count).map do |response|
+              status(calls, response.status, response.body) unless response.is_a?(Trunkline::Error)
             end
           }
         end
@@ -56,8 +56,8 @@ module Trunkline
           lambda { |calls|
             Array.new(@count) do
               call = calls.next
-              answer = connection.run_request(call.verb.downcase.to_sym, call.path, call.body, call.headers)
-              status(calls, answer.status, answer.body)
+              response = connection.run_request(call.verb.downcase.to_sym, call.path, call.body, call.headers)
+              status(calls, response.status, response.body)
             end
           }
         end

@@ -167,8 +167,8 @@ module Trunkline
                        "location = #{ORDERS} { default_type application/json; #{fields} return 200 '#{ORDERS_BODY}'; }"]
           return locations.join(" ") unless echo_module
 
-          delayed = delays.map do |path, (seconds, answer)|
-            "location = #{path} { echo_sleep #{seconds}; echo_exec #{answer}; }"
+          delayed = delays.map do |path, (seconds, target)|
+            "location = #{path} { echo_sleep #{seconds}; echo_exec #{target}; }"
           end
           [*locations, *delayed].join(" ")
         end

@@ -27,8 +27,8 @@ module Trunkline
             attr_accessor :client, :paths
           end
 
-          def index = tell { paths.map { |path| client.get(path) } }
-          def batch = tell { client.map(paths).to_a }
+          def index = render_timing { paths.map { |path| client.get(path) } }
+          def batch = render_timing { client.map(paths).to_a }
 
           # Returns the finding of the last request that had one, and clears the reports.
           def found
@@ -42,10 +42,10 @@ module Trunkline
           def client = self.class.client
           def paths = self.class.paths
 
-          def tell
+          def render_timing
             began = Clock.now
-            answers = yield
-            render json: { seconds: Clock.now - began, good: answers.count { |answer| answer.status == 200 } }
+            responses = yield
+            render json: { seconds: Clock.now - began, good: responses.count { |response| response.status == 200 } }
           end
         end
 

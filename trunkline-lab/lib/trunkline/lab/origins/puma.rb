@@ -48,7 +48,7 @@ module Trunkline
         # @raise [Missing] always
         def http2 = raise(Missing, "HTTP/2 needs nginx, which is not installed; Puma serves without it")
 
-        def start = launch.wait_until_it_serves
+        def start = launch.wait_until_ready
 
         # Starts the process without waiting for it, so that several can load in parallel.
         def launch
@@ -62,7 +62,7 @@ module Trunkline
         end
 
         # @raise [Missing]
-        def wait_until_it_serves
+        def wait_until_ready
           line = @output.wait_readable(START_SECONDS) && @output.gets
           raise Missing, "Puma did not start: #{File.foreach(errors).grep(/Error|error/).first.to_s.strip}" unless line
 

@@ -95,13 +95,13 @@ module Trunkline
             return @stream.read(headers["content-length"].to_i) if headers["content-length"]
             return "" unless headers["transfer-encoding"]
 
-            whole = +""
+            body = +""
             while (size = @stream.gets.to_i(16)).positive?
-              whole << @stream.read(size)
+              body << @stream.read(size)
               @stream.gets
             end
             @stream.gets
-            whole
+            body
           end
         end
       end

@@ -46,7 +46,7 @@ module Trunkline
         def without(list, index) = list.reject.with_index { |_, position| position == index }
 
         def drawn
-          rows = @table[:rows].map { |row| ours?(row) ? row.map { |cell| @strong.call(cell.to_s) } : row }
+          rows = @table[:rows].map { |row| trunkline?(row) ? row.map { |cell| @strong.call(cell.to_s) } : row }
           made = Terminal::Table.new(headings: @table[:columns], rows: rows)
           numbers.each { |column| made.align_column(column, :right) }
           made.to_s
@@ -59,11 +59,11 @@ module Trunkline
         def told
           @table[:rows].map do |first, *rest|
             lines = @table[:columns].drop(1).zip(rest).map { |name, value| "  #{name}: #{value}" }
-            [ours?([first]) ? @strong.call(first) : first.to_s, *lines].join("\n")
+            [trunkline?([first]) ? @strong.call(first) : first.to_s, *lines].join("\n")
           end.join("\n")
         end
 
-        def ours?(row) = OURS.match?(row.first.to_s)
+        def trunkline?(row) = OURS.match?(row.first.to_s)
       end
     end
   end

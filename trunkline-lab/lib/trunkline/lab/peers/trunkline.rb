@@ -7,7 +7,7 @@ module Trunkline
     module Peers
       class Trunkline < Peer
         label "Trunkline"
-        ours "trunkline"
+        local_gems "trunkline"
         speaks :http2
 
         # Uses Client#each. With a rate, latency is also measured from the time at which each call should have started.

@@ -46,7 +46,7 @@ module Trunkline
 
         # Does nothing: there are no probes.
         # @return [nil]
-        def tell(_kind, _facts) = nil
+        def notify(_kind, _facts) = nil
 
         # @param seconds [Float]
         # @return [nil]
@@ -67,16 +67,16 @@ module Trunkline
         # @return [Response]
         # @raise [Trunkline::Error]
         def race(request, seconds)
-          answered(request) do |waiter|
-            @simulation.after(seconds) { send_to(waiter) if !waiter.over? && yield }
+          await_response(request) do |waiter|
+            @simulation.after(seconds) { send_to(waiter) if !waiter.finished? && yield }
           end
         end
 
         private
 
-        def exchange(request) = answered(request)
+        def exchange(request) = await_response(request)
 
-        def answered(request)
+        def await_response(request)
           status = @simulation.wait(@timeout) do |waiter|
             send_to(waiter)
             yield waiter if block_given?

@@ -17,7 +17,7 @@ module Trunkline
         def initialize(simulation, workers:, queue: Float::INFINITY, &seconds)
           @simulation = simulation
           @free = workers
-          @most = queue
+          @max_queue = queue
           @seconds = seconds
           @waiting = []
           @arrivals = []
@@ -27,7 +27,7 @@ module Trunkline
         # @return [void]
         def serve(waiter)
           @arrivals << @simulation.now
-          return waiter.finish(503) if @waiting.size >= @most
+          return waiter.finish(503) if @waiting.size >= @max_queue
 
           @waiting << waiter
           work

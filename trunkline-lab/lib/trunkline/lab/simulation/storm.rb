@@ -30,7 +30,7 @@ module Trunkline
 
         # The results of one run, by second: calls begun, calls of these that were answered in the end, and requests
         # that reached the server.
-        Seen = Struct.new(:calls, :good, :arrived) do
+        Result = Struct.new(:calls, :good, :arrived) do
           # @param seconds [Range] seconds to include
           # @return [Float] requests per call that the server got
           def per_call(seconds = 0...UNTIL) = arrived[seconds].sum / calls[seconds].sum.to_f
@@ -48,7 +48,7 @@ module Trunkline
 
         # @param way [true, Hash, nil] value of retry:
         # @param seed [Integer]
-        # @return [Seen]
+        # @return [Result]
         def self.run(way, seed) = new(way, seed).run
 
         def initialize(way, seed)
@@ -64,7 +64,7 @@ module Trunkline
           @simulation.arrivals(PER_SECOND, UNTIL) { call }
           @simulation.run
           arrived = @server.arrivals.map(&:to_i).tally
-          Seen.new(@calls, @good, Array.new(UNTIL) { |second| arrived.fetch(second, 0) })
+          Result.new(@calls, @good, Array.new(UNTIL) { |second| arrived.fetch(second, 0) })
         end
 
         private

@@ -27,25 +27,26 @@ module Trunkline
 
         # The results of one run: seconds until each response, with the time when the call began, and the times when
         # requests reached the server.
-        Seen = Struct.new(:answers, :arrived) do
+        Result = Struct.new(:response_times, :arrived) do
           # @param share [Float] 0..100
           # @param within [Range] seconds of the simulation
           # @return [Float] seconds
           def percentile(share, within = WELL)
-            times = answers.select { |began, _| within.cover?(began) }.map(&:last).sort
+            times = response_times.select { |began, _| within.cover?(began) }.map(&:last).sort
             times[(times.size * share / 100.0).ceil.clamp(1, times.size) - 1]
           end
 
           # @return [Float] requests in addition to one per call, as a share of the calls
           def extra(within = WELL)
-            arrived.count { |time| within.cover?(time) } / answers.count { |began, _| within.cover?(began) }.to_f - 1
+            calls = response_times.count { |began, _| within.cover?(began) }
+            (arrived.count { |time| within.cover?(time) } / calls.to_f) - 1
           end
         end
         WELL = 0.0...TROUBLE.begin
 
         # @param way [true, Hash, nil] value of hedge:
         # @param seed [Integer]
-        # @return [Seen]
+        # @return [Result]
         def self.run(way, seed) = new(way, seed).run
 
         def initialize(way, seed)
@@ -53,13 +54,13 @@ module Trunkline
           @simulation = Simulation.new(seed)
           @server = Server.new(@simulation, workers: WORKERS) { seconds }
           @request = Call.request
-          @answers = []
+          @response_times = []
         end
 
         def run
           @simulation.arrivals(PER_SECOND, UNTIL) { call }
           @simulation.run
-          Seen.new(@answers, @server.arrivals)
+          Result.new(@response_times, @server.arrivals)
         end
 
         private
@@ -73,7 +74,7 @@ module Trunkline
         def call
           began = @simulation.now
           Call.new(@simulation, @server).perform(@request, @policy)
-          @answers << [began, @simulation.now - began]
+          @response_times << [began, @simulation.now - began]
         end
       end
     end

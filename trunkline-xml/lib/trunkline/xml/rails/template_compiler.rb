@@ -49,15 +49,15 @@ module Trunkline
           return @lines.join if !Builder.const_defined?(:Native, false) || @parser.error? || xml_rebound?(@tree)
 
           starts = tag_calls
-          (0...@lines.size).slice_when { |before, after| written(before, starts).nil? || written(after, starts).nil? }
-            .each { |run| fuse(run) if written(run.first, starts) }
+          (0...@lines.size).slice_when { |*lines| lines.any? { |line| static_output(line, starts).nil? } }
+            .each { |run| fuse(run) if static_output(run.first, starts) }
           @lines.join
         end
 
         private
 
         def fuse(run)
-          bytes = run.map { |line| @written[line] }.join("\0")
+          bytes = run.map { |line| @outputs[line] }.join("\0")
           calls = run.map { |line| @lines[line].strip }.join("; ")
           endings = run.map { |line| @lines[line][/\R?\z/] }
           @lines[run.first] = "::Trunkline::XML::Builder::Native.write_lines(xml, #{bytes.dump}.freeze) || " \
@@ -66,15 +66,15 @@ module Trunkline
         end
 
         # The text that the line writes, without indentation; nil if it is not known before the template is rendered.
-        def written(index, starts)
-          @written ||= {}
-          @written.fetch(index) { @written[index] = starts[index + 1] && render(@lines[index], starts[index + 1]) }
+        def static_output(index, starts)
+          @outputs ||= {}
+          @outputs.fetch(index) { @outputs[index] = starts[index + 1] && render(@lines[index], starts[index + 1]) }
         end
 
         def render(line, call)
-          alone = Ripper.sexp(line)
-          return if alone.nil? || Ripper.lex(line).any? { |token| token[1] == :on_comment }
-          return unless alone[1].size == 1 && without_positions(alone[1][0]) == without_positions(call)
+          parsed = Ripper.sexp(line)
+          return if parsed.nil? || Ripper.lex(line).any? { |token| token[1] == :on_comment }
+          return unless parsed[1].size == 1 && without_positions(parsed[1][0]) == without_positions(call)
 
           # The line has only literals, so its evaluation can only write.
           builder = Builder.new

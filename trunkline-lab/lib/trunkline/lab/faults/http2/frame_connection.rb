@@ -31,8 +31,8 @@ module Trunkline
           # @param quiet [Array<Symbol>] frames that are not answered: :settings, :ping
           # @param hello [#call, nil] called with the connection instead of sending the server's SETTINGS
           # @param on_stream [#call] called with each stream when it begins, before its script
-          # @param stranger [#call, nil] called with the connection and its first bytes when they are not the preface
-          def initialize(line, settings: {}, grants: :arrived, quiet: [], hello: nil, on_stream: nil, stranger: nil,
+          # @param fallback [#call, nil] called with the connection and its first bytes when they are not the preface
+          def initialize(line, settings: {}, grants: :arrived, quiet: [], hello: nil, on_stream: nil, fallback: nil,
                          &script)
             @line = line
             @number = line.number
@@ -41,7 +41,7 @@ module Trunkline
             @quiet = quiet
             @hello = hello
             @on_stream = on_stream
-            @stranger = stranger
+            @fallback = fallback
             @script = script
             @frames = []
             @streams = {}
@@ -60,10 +60,10 @@ module Trunkline
           # @raise the exception of a script
           def serve
             first = line.read_exactly(PREFACE.bytesize)
-            return strange(first) unless first == PREFACE
+            return call_fallback(first) unless first == PREFACE
 
             @hello ? @hello.call(self) : send_settings
-            loop { take(read_frame) }
+            loop { receive(read_frame) }
           ensure
             finish
             raise @failures.first if @failures.any?
@@ -102,11 +102,11 @@ module Trunkline
           def send_ping(payload = "liveness") = frame(:ping, 0, 0, payload)
           def grant(bytes) = frame(:window_update, 0, 0, [bytes].pack("N"))
 
-          def close = undivided { line.close }
+          def close = without_interrupts { line.close }
           # Half-closes the connection. What the client still sends is read: otherwise the system would send a reset,
           # which discards data that the client has not read yet.
           def finish_sending = line.half_close
-          def reset = undivided { line.reset }
+          def reset = without_interrupts { line.reset }
 
           # ---- inspection, for the test
 
@@ -171,11 +171,11 @@ module Trunkline
 
           # IO#close first waits for the threads that read from it. A thread that #finish kills during this wait must
           # still close the file descriptor.
-          def undivided(&block) = Thread.handle_interrupt(Object => :never, &block)
+          def without_interrupts(&block) = Thread.handle_interrupt(Object => :never, &block)
 
-          def strange(first)
-            @stranger or raise "no preface of HTTP/2 but #{first.inspect}"
-            @stranger.call(self, first)
+          def call_fallback(first)
+            @fallback or raise "no preface of HTTP/2 but #{first.inspect}"
+            @fallback.call(self, first)
           end
 
           def read_frame
@@ -185,7 +185,7 @@ module Trunkline
           end
 
           # The frame is handled before it is added to #frames, so a test that finds it there also sees its effects.
-          def take(frame)
+          def receive(frame)
             @lock.synchronize do
               handle(frame)
               frames << frame
@@ -195,28 +195,28 @@ module Trunkline
 
           def handle(frame)
             case frame.type
-            when :headers, :continuation then take_header_block(frame)
-            when :data then take_data(frame)
-            when :rst_stream then streams[frame.stream]&.take_reset(frame.error)
-            when :settings then take_settings(frame)
-            when :window_update then take_window_update(frame)
+            when :headers, :continuation then receive_header_block(frame)
+            when :data then receive_data(frame)
+            when :rst_stream then streams[frame.stream]&.receive_reset(frame.error)
+            when :settings then receive_settings(frame)
+            when :window_update then receive_window_update(frame)
             when :goaway then @goaway = frame
-            when :ping then take_ping(frame)
+            when :ping then receive_ping(frame)
             end
           end
 
-          def take_ping(frame)
+          def receive_ping(frame)
             frame(:ping, Frame::ACK, 0, frame.payload) unless frame.flag?(Frame::ACK) || @quiet.include?(:ping)
           end
 
-          def take_header_block(frame)
+          def receive_header_block(frame)
             @head = frame if frame.type == :headers
             @block = (frame.type == :headers ? "".b : @block) + frame.content
             return unless frame.flag?(Frame::END_HEADERS)
 
             fields = ::Protocol::HPACK::Decompressor.new(@block, @decoding).decode
             last = @head.flag?(Frame::END_STREAM)
-            return streams[frame.stream].take_trailers(fields) if streams.key?(frame.stream)
+            return streams[frame.stream].receive_trailers(fields) if streams.key?(frame.stream)
 
             begin_stream(frame.stream, fields, last)
           end
@@ -224,10 +224,10 @@ module Trunkline
           def begin_stream(id, fields, last)
             stream = streams[id] = FrameStream.new(self, id, fields, @stream_window, last)
             @on_stream&.call(stream)
-            @threads << Thread.new { play(stream) }.tap { |thread| thread.report_on_exception = false }
+            @threads << Thread.new { run_script(stream) }.tap { |thread| thread.report_on_exception = false }
           end
 
-          def play(stream)
+          def run_script(stream)
             @script&.call(stream)
           rescue *EXPECTED
             nil
@@ -236,17 +236,17 @@ module Trunkline
             close
           end
 
-          def take_data(frame)
+          def receive_data(frame)
             stream = streams[frame.stream] or return
             size = frame.payload.bytesize
             grant(size) if @grants == :arrived && size.positive?
-            stream.take_data(frame.content, frame.flag?(Frame::END_STREAM))
+            stream.receive_data(frame.content, frame.flag?(Frame::END_STREAM))
             return unless @grants == :arrived && size.positive? && !stream.request_ended? && !stream.reset_by_client
 
             stream.grant(size)
           end
 
-          def take_settings(frame)
+          def receive_settings(frame)
             return if frame.flag?(Frame::ACK)
 
             values = frame.payload.unpack("nN" * (frame.payload.bytesize / 6)).each_slice(2).to_h
@@ -257,7 +257,7 @@ module Trunkline
             frame(:settings, Frame::ACK) unless @quiet.include?(:settings)
           end
 
-          def take_window_update(frame)
+          def receive_window_update(frame)
             increment = frame.payload.unpack1("N")
             return @window += increment if frame.stream.zero?
 

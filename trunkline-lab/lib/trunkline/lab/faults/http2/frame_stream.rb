@@ -27,7 +27,7 @@ module Trunkline
             @fields = fields
             @send_window = window
             @incoming = Thread::Queue.new
-            @request = as_request
+            @request = to_request
             @answered = false
             @bodiless = bodiless
             end_request if bodiless
@@ -127,13 +127,13 @@ module Trunkline
             connection.exclusively { reset_by_client || connection.over? ? yield : @on_reset = block }
           end
 
-          def take_data(bytes, last)
+          def receive_data(bytes, last)
             @request.body << bytes
             @incoming << bytes unless bytes.empty?
             end_request if last
           end
 
-          def take_trailers(fields)
+          def receive_trailers(fields)
             @request_trailers = fields
             end_request
           end
@@ -143,7 +143,7 @@ module Trunkline
             @incoming.close
           end
 
-          def take_reset(code)
+          def receive_reset(code)
             @reset_by_client = code
             @incoming.close
             @on_reset&.call
@@ -172,7 +172,7 @@ module Trunkline
             frame(:data, flags, padding ? [padding].pack("C") + bytes + ("\0" * padding) : bytes)
           end
 
-          def as_request
+          def to_request
             host = [["host", pseudo(":authority")]].select(&:last)
             rest = fields.reject { |name, _| name.start_with?(":") }
             Request.new(nil, pseudo(":method"), pseudo(":path"), host + rest, "".b)

@@ -19,7 +19,7 @@ module Trunkline
 
           group "HTTP/2: streams and windows"
 
-          add(:reset_instead_of_an_answer, "`RST_STREAM` instead of an answer") do |stream|
+          add(:reset_instead_of_an_answer, "`RST_STREAM` instead of a response") do |stream|
             stream.reset(:internal_error)
           end
           add(:reset_within_the_body, "`RST_STREAM` within the body") do |stream|
@@ -29,7 +29,7 @@ module Trunkline
           add(:goaway_unprocessed, "`GOAWAY` that leaves the request out, each time") do |stream|
             stream.connection.send_goaway(0).close
           end
-          add(:goaway_within_the_body, "`GOAWAY` within the body, and the end") do |stream|
+          add(:goaway_within_the_body, "`GOAWAY` within the body, then a closed connection") do |stream|
             stream.headers.data("o")
             stream.connection.send_goaway(stream.id, :internal_error).close
           end
@@ -72,7 +72,7 @@ module Trunkline
           add(:push, "`PUSH_PROMISE`, which was switched off") do |stream|
             stream.connection.frame(:push_promise, Frame::END_HEADERS, stream.id, "\0\0\0\x02\x88")
           end
-          add(:silence, "no answer", &:stall)
+          add(:silence, "no response", &:stall)
           add(:half_a_body, "half a body, and then nothing") do |stream|
             stream.headers.data("o").stall
           end

@@ -3,7 +3,7 @@
 module Trunkline
   module XML
     # Builds the Hash of {Parser} from the events of a parser, element by element.
-    class Shape
+    class HashBuilder
       CONTENT = "__content__"
 
       # @return [Hash] the result of the events so far

@@ -9,7 +9,7 @@ module Trunkline
     # response.
     #
     # @api private
-    class Holdback
+    class OriginBackoff
       ERRORS = [ConnectError, ConnectTimeout, ResolveError, ResolveTimeout, BreakerOpen].freeze
       FIRST = 1.0
       LONGEST = 30.0
@@ -23,27 +23,27 @@ module Trunkline
       MOST = 100_000
       private_constant :MOST
 
-      Held = Struct.new(:waiting, :until, :pause, :trying)
+      PausedOrigin = Struct.new(:waiting, :until, :pause, :trying)
 
       # @param seconds [Numeric] the total time for which an item may be held
       def initialize(seconds)
         @seconds = seconds
         @origins = {}
-        @given_up = {}
+        @failed_origins = {}
         @ready = []
         @size = 0
         @unused = true
       end
 
-      # @return [Boolean] whether no origin is held or given up, and no item waits here; called for each item
+      # @return [Boolean] whether no origin is paused or has failed, and no item waits here; called for each item
       def unused? = @unused
 
       # @param origin [String, nil]
       # @return [Boolean] whether items of the origin must be passed to #hold
-      def holds?(origin) = @origins.key?(origin)
+      def paused?(origin) = @origins.key?(origin)
 
       # @param result [Response, Error]
-      # @return [Float, nil] seconds for which the origin must be held; nil if it has answered
+      # @return [Float, nil] seconds for which the origin must be paused; nil if it has answered
       def pause_of(result)
         if result.is_a?(Response)
           return unless BUSY.include?(result.status)
@@ -58,28 +58,28 @@ module Trunkline
 
       # @param entry [Entry] of an origin that has answered
       # @return [void]
-      def answered(entry)
-        @given_up.delete(entry.origin)
+      def origin_responded(entry)
+        @failed_origins.delete(entry.origin)
         release(entry.origin)
         update_unused
       end
 
       # @param entry [Entry] of an origin that could not be reached, or that has sent Retry-After
       # @param pause [Float] seconds
-      # @return [Boolean] whether the entry is held; #take returns it later
-      def keep?(entry, pause)
-        return false if @given_up.key?(entry.origin) || @size >= MOST
+      # @return [Boolean] whether the entry is held; #next_entry returns it later
+      def defer?(entry, pause)
+        return false if @failed_origins.key?(entry.origin) || @size >= MOST
 
         entry.held_since ||= now
         @unused = false
         return give_up(entry.origin) && false if now - entry.held_since >= @seconds
 
-        postpone(entry.origin, [pause, entry.held_since + @seconds - now].min)
+        extend_pause(entry.origin, [pause, entry.held_since + @seconds - now].min)
         hold(entry)
         true
       end
 
-      # @param entry [Entry] of an origin that is held
+      # @param entry [Entry] of a paused origin
       # @return [void]
       def hold(entry)
         entry.held_since ||= now
@@ -88,19 +88,19 @@ module Trunkline
       end
 
       # @return [Entry, nil] an entry that may be tried now
-      def take
+      def next_entry
         return if @unused
         return @ready.shift.tap { update_unused } unless @ready.empty?
 
-        held = @origins.each_value.find { |one| !one.trying && !one.waiting.empty? && one.until <= now } or return
-        held.trying = true
+        paused = @origins.each_value.find { |one| !one.trying && !one.waiting.empty? && one.until <= now } or return
+        paused.trying = true
         @size -= 1
-        held.waiting.shift
+        paused.waiting.shift
       end
 
-      # @return [Float, nil] seconds until #take may return an entry; nil if that depends on requests in flight
+      # @return [Float, nil] seconds until #next_entry may return an entry; nil if that depends on requests in flight
       def wait
-        times = @origins.each_value.filter_map { |held| held.until unless held.trying || held.waiting.empty? }
+        times = @origins.each_value.filter_map { |paused| paused.until unless paused.trying || paused.waiting.empty? }
         [times.min - now, 0.0].max unless times.empty?
       end
 
@@ -112,30 +112,30 @@ module Trunkline
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
       def update_unused
-        @unused = @origins.empty? && @given_up.empty? && @ready.empty?
+        @unused = @origins.empty? && @failed_origins.empty? && @ready.empty?
       end
 
-      # The result of a request that was sent before the origin was held does not change the pause.
-      def postpone(origin, pause)
-        held = @origins[origin] ||= Held.new([], nil, nil, false)
-        return if held.until && !held.trying
+      # The result of a request that was sent before the pause began does not change the pause.
+      def extend_pause(origin, pause)
+        paused = @origins[origin] ||= PausedOrigin.new([], nil, nil, false)
+        return if paused.until && !paused.trying
 
-        held.pause = [held.pause ? [held.pause * 2, LONGEST].min : 0, pause].max
-        held.until = now + held.pause
-        held.trying = false
+        paused.pause = [paused.pause ? [paused.pause * 2, LONGEST].min : 0, pause].max
+        paused.until = now + paused.pause
+        paused.trying = false
       end
 
       def release(origin)
-        held = @origins.delete(origin)
-        return if held.nil?
+        paused = @origins.delete(origin)
+        return if paused.nil?
 
-        @size -= held.waiting.size
-        @ready.concat(held.waiting)
+        @size -= paused.waiting.size
+        @ready.concat(paused.waiting)
       end
 
       # From now on each item of the origin is tried only once, until the origin answers.
       def give_up(origin)
-        @given_up[origin] = true
+        @failed_origins[origin] = true
         release(origin)
       end
     end

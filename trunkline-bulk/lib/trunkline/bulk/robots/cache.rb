@@ -10,9 +10,9 @@ module Trunkline
       # One worker fetches a file while the others wait for it.
       #
       # @api private
-      module Files
+      module Cache
         # Seconds after which a file is fetched again (RFC 9309 2.4).
-        KEPT = 86_400
+        MAX_AGE = 86_400
         # The maximum number of files that a process keeps.
         MOST = 10_000
         # Seconds to wait for another process that fetches a file.
@@ -21,30 +21,30 @@ module Trunkline
         LONGEST_DELAY = 3600.0
         # The prefix of the keys in Redis.
         PREFIX = "{trunkline-bulk}:robots"
-        private_constant :KEPT, :LONGEST_DELAY, :MOST, :PATIENCE, :PREFIX
+        private_constant :LONGEST_DELAY, :MAX_AGE, :MOST, :PATIENCE, :PREFIX
 
-        # rules: a WebRobots; delay: seconds from one request to the next, 0 for none; at: monotonic seconds of the
-        # fetch
-        File = Struct.new(:rules, :delay, :at)
+        # rules: a WebRobots; delay: seconds from one request to the next, 0 for none; fetched_at: monotonic
+        # seconds
+        File = Struct.new(:rules, :delay, :fetched_at)
 
-        @kept = {}
+        @files = {}
         @rates = {}
-        @getting = {}
+        @locks = {}
         @lock = Mutex.new
 
         class << self
           # @param agent [String]
           # @param origin [String] scheme, host and port
           # @return [File, nil] nil if the file must be fetched
-          def kept(agent, origin)
-            file = @lock.synchronize { @kept[[agent, origin]] }
-            file if file && now - file.at <= KEPT
+          def read(agent, origin)
+            file = @lock.synchronize { @files[[agent, origin]] }
+            file if file && now - file.fetched_at <= MAX_AGE
           end
 
           # @yieldreturn [String] the text; called if no other worker has fetched it
           # @return [File]
-          def get(agent, origin, &text)
-            one_at_a_time(origin) { kept(agent, origin) || keep(agent, origin, shared(origin, &text)) }
+          def read_or_fetch(agent, origin, &text)
+            lock_origin(origin) { read(agent, origin) || parse_and_store(agent, origin, shared_text(origin, &text)) }
           end
 
           # @param agent [String]
@@ -56,50 +56,50 @@ module Trunkline
 
           def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-          def one_at_a_time(origin, &block)
-            turn = @lock.synchronize { @getting[origin] ||= Mutex.new }
-            turn.synchronize(&block)
+          def lock_origin(origin, &block)
+            lock = @lock.synchronize { @locks[origin] ||= Mutex.new }
+            lock.synchronize(&block)
           ensure
-            @lock.synchronize { @getting.delete(origin) unless turn.locked? }
+            @lock.synchronize { @locks.delete(origin) unless lock.locked? }
           end
 
-          def keep(agent, origin, text)
+          def parse_and_store(agent, origin, text)
             rules = WebRobots.new(agent, http_get: ->(_) { text }, crawl_delay: :ignore)
             delay = rules.crawl_delay("#{origin}/").to_f.clamp(0.0, LONGEST_DELAY)
             file = File.new(rules, delay, now)
             @lock.synchronize do
-              put(@kept, [agent, origin], file)
+              store(@files, [agent, origin], file)
               label = URL.parse("#{origin}/").label
-              delay.zero? ? @rates.delete([agent, label]) : put(@rates, [agent, label], 1 / delay)
+              delay.zero? ? @rates.delete([agent, label]) : store(@rates, [agent, label], 1 / delay)
             end
             file
           end
 
-          def put(all, key, value)
-            all.shift if all.size >= MOST
-            all[key] = value
+          def store(hash, key, value)
+            hash.shift if hash.size >= MOST
+            hash[key] = value
           end
 
           # @return [String] the text from Redis, or from the block
-          def shared(origin)
+          def shared_text(origin)
             redis = redis_of_process or return yield
 
-            text = await(redis, origin)
-            return text if text
+            cached = await_other_process(redis, origin)
+            return cached if cached
 
-            got = yield
-            reach { redis.call("SET", "#{PREFIX}:#{origin}", got, "EX", KEPT) }
-            got
+            text = yield
+            ignoring_redis_errors { redis.call("SET", "#{PREFIX}:#{origin}", text, "EX", MAX_AGE) }
+            text
           ensure
-            reach { redis.call("DEL", "#{PREFIX}:getting:#{origin}") } if redis && text.nil?
+            ignoring_redis_errors { redis.call("DEL", "#{PREFIX}:getting:#{origin}") } if redis && cached.nil?
           end
 
           # @return [String, nil] nil if this process must fetch the file
-          def await(redis, origin)
-            limit = now + PATIENCE
-            reach do
+          def await_other_process(redis, origin)
+            deadline = now + PATIENCE
+            ignoring_redis_errors do
               until (text = redis.call("GET", "#{PREFIX}:#{origin}"))
-                return if redis.call("SET", "#{PREFIX}:getting:#{origin}", 1, "NX", "EX", PATIENCE) || now > limit
+                return if redis.call("SET", "#{PREFIX}:getting:#{origin}", 1, "NX", "EX", PATIENCE) || now > deadline
 
                 sleep 0.1
               end
@@ -108,7 +108,7 @@ module Trunkline
           end
 
           # Ignores errors of Redis: without it, each process fetches its files itself.
-          def reach
+          def ignoring_redis_errors
             yield
           rescue *Limits::Redis::ERRORS
             nil

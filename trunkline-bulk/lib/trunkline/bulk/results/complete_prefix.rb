@@ -9,7 +9,7 @@ module Trunkline
       # may leave an incomplete one after it.
       #
       # @api private
-      module Whole
+      module CompletePrefix
         # The number of bytes at the end that are searched first.
         TAIL = 131_072
         # The header of a member that Zlib.gzip has written: with any time, level and system.

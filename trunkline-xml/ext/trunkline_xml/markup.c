@@ -1,7 +1,7 @@
 #include "writer.h"
 
 static ID id_gsub, id_downcase, id_merge;
-static VALUE sym_xml, sym_encoding, str_divided, str_divider, declaration;
+static VALUE sym_xml, sym_encoding, str_cdata_split, str_cdata_end, declaration;
 static VALUE leading[3], no_attributes;
 
 /* Writes the fragment "before#{inside}after". */
@@ -27,7 +27,7 @@ static VALUE finish(writer *w, const char *before, VALUE inside, const char *aft
 /* call-seq: comment!(text) -> object */
 static VALUE native_comment(int argc, VALUE *argv, VALUE self) {
     builder *b = builder_get(self);
-    if (b->surrendered) return rb_call_super(argc, argv);
+    if (b->in_ruby) return rb_call_super(argc, argv);
     rb_check_arity(argc, 1, 1);
     builder_refuse_block();
 
@@ -41,20 +41,20 @@ static VALUE native_comment(int argc, VALUE *argv, VALUE self) {
 
 /* Splits `]]>`, which a CDATA section cannot contain, into two sections. Returns a new String, like
  * gsub. */
-static VALUE divide(VALUE text) {
+static VALUE split_cdata(VALUE text) {
     if (!RB_SPECIAL_CONST_P(text) && RBASIC_CLASS(text) == rb_cString && escape_readable_p(text) &&
         !memmem(RSTRING_PTR(text), (size_t)RSTRING_LEN(text), "]]>", 3))
         return rb_str_dup(text);
-    return rb_funcall(text, id_gsub, 2, str_divider, str_divided);
+    return rb_funcall(text, id_gsub, 2, str_cdata_end, str_cdata_split);
 }
 
 /* call-seq: cdata!(text) -> object */
 static VALUE native_cdata(int argc, VALUE *argv, VALUE self) {
     builder *b = builder_get(self);
-    if (b->surrendered) return rb_call_super(argc, argv);
+    if (b->in_ruby) return rb_call_super(argc, argv);
     rb_check_arity(argc, 1, 1);
     builder_refuse_block();
-    VALUE data = divide(argv[0]);
+    VALUE data = split_cdata(argv[0]);
 
     writer w;
     writer_open(&w, b);
@@ -67,11 +67,11 @@ static VALUE native_cdata(int argc, VALUE *argv, VALUE self) {
 /* call-seq: cdata_value!(name, text) -> object */
 static VALUE native_cdata_value(int argc, VALUE *argv, VALUE self) {
     builder *b = builder_get(self);
-    if (b->surrendered) return rb_call_super(argc, argv);
+    if (b->in_ruby) return rb_call_super(argc, argv);
     rb_check_arity(argc, 2, 2);
     builder_refuse_block();
     VALUE open = rb_obj_as_string(argv[0]), close = rb_obj_as_string(argv[0]);
-    VALUE data = rb_obj_as_string(divide(argv[1]));
+    VALUE data = rb_obj_as_string(split_cdata(argv[1]));
 
     writer w;
     writer_open(&w, b);
@@ -83,9 +83,9 @@ static VALUE native_cdata_value(int argc, VALUE *argv, VALUE self) {
 
 /* Returns the attributes of the XML declaration, or Qfalse when they change the output's encoding
  * from UTF-8. */
-static VALUE declaration_attributes(VALUE given) {
-    if (RHASH_SIZE(given) == 0) return declaration;
-    VALUE attributes = rb_funcall(declaration, id_merge, 1, given);
+static VALUE declaration_attributes(VALUE overrides) {
+    if (RHASH_SIZE(overrides) == 0) return declaration;
+    VALUE attributes = rb_funcall(declaration, id_merge, 1, overrides);
     VALUE encoding = rb_hash_aref(attributes, sym_encoding);
     if (!RB_TYPE_P(encoding, T_STRING)) return Qfalse;
     VALUE name = rb_funcall(encoding, id_downcase, 0);
@@ -118,17 +118,17 @@ static VALUE native_instruct(int argc, VALUE *argv, VALUE self) {
     bool ordinary = argc <= 2 && RB_SYMBOL_P(name) && RB_TYPE_P(attributes, T_HASH) &&
                     RBASIC_CLASS(attributes) == rb_cHash;
 
-    if (!b->surrendered && ordinary) {
+    if (!b->in_ruby && ordinary) {
         builder_refuse_block();
         if (name == sym_xml) attributes = declaration_attributes(attributes);
         if (attributes) return write_instruction(b, name, attributes);
     }
-    builder_surrender(self, b);
+    builder_fall_back_to_ruby(self, b);
     return rb_call_super(argc, argv);
 }
 
 /* Writes Strings with quotes and Symbols without; leaves out all other arguments. */
-static void put_declared(writer *w, VALUE argument) {
+static void put_declaration_argument(writer *w, VALUE argument) {
     if (RB_SYMBOL_P(argument))
         put_around(w, " ", rb_sym2str(argument), "");
     else if (RB_TYPE_P(argument, T_STRING))
@@ -142,8 +142,8 @@ static void put_declared(writer *w, VALUE argument) {
  */
 static VALUE native_declare(int argc, VALUE *argv, VALUE self) {
     builder *b = builder_get(self);
-    if (rb_block_given_p()) builder_surrender(self, b);
-    if (b->surrendered) return rb_call_super(argc, argv);
+    if (rb_block_given_p()) builder_fall_back_to_ruby(self, b);
+    if (b->in_ruby) return rb_call_super(argc, argv);
     rb_check_arity(argc, 1, UNLIMITED_ARGUMENTS);
 
     writer w;
@@ -153,7 +153,7 @@ static VALUE native_declare(int argc, VALUE *argv, VALUE self) {
     VALUE name = rb_obj_as_string(argv[0]);
     writer_resume(&w);
     put_around(&w, "<!", name, "");
-    for (int i = 1; i < argc; i++) put_declared(&w, argv[i]);
+    for (int i = 1; i < argc; i++) put_declaration_argument(&w, argv[i]);
     return finish(&w, ">", Qfalse, "");
 }
 
@@ -162,7 +162,7 @@ static VALUE constant(VALUE object) {
     return rb_obj_freeze(object);
 }
 
-void special_init(void) {
+void markup_init(void) {
     id_gsub = rb_intern("gsub");
     id_downcase = rb_intern("downcase");
     id_merge = rb_intern("merge");
@@ -171,8 +171,8 @@ void special_init(void) {
     leading[0] = ID2SYM(rb_intern("version"));
     leading[1] = sym_encoding;
     leading[2] = ID2SYM(rb_intern("standalone"));
-    str_divider = constant(rb_utf8_str_new_cstr("]]>"));
-    str_divided = constant(rb_utf8_str_new_cstr("]]]]><![CDATA[>"));
+    str_cdata_end = constant(rb_utf8_str_new_cstr("]]>"));
+    str_cdata_split = constant(rb_utf8_str_new_cstr("]]]]><![CDATA[>"));
     no_attributes = constant(rb_hash_new());
     declaration = rb_const_get(cBuilder, rb_intern("XML_DECLARATION"));
     rb_gc_register_mark_object(declaration);

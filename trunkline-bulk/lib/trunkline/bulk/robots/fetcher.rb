@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "files"
+require_relative "cache"
 
 module Trunkline
   class Bulk
@@ -9,15 +9,15 @@ module Trunkline
       # cannot be reached do not delay the others.
       #
       # @api private
-      class Getter
+      class Fetcher
         # The number of threads for first fetches, and the number for retries.
         THREADS = 16
         # Bytes of a file that are read (RFC 9309 2.5).
         SIZE = 512_000
         # Seconds before the first retry, and the maximum before a retry.
         PAUSES = (1..32)
-        # The next attempt is due after pause seconds, unless that is later than limit. error: of the last attempt.
-        Attempt = Struct.new(:origin, :limit, :pause, :due, :error)
+        # The next attempt is due after pause seconds, unless that is later than deadline. error: of the last attempt.
+        Attempt = Struct.new(:origin, :deadline, :pause, :due, :error)
         private_constant :Attempt, :PAUSES, :SIZE, :THREADS
 
         # @param agent [String] the name by which rules are found
@@ -27,27 +27,27 @@ module Trunkline
           @patience = patience
           @client = Trunkline.new(nil, timeout: 10, follow: 5)
           @first = Queue.new
-          @again = Queue.new
-          @tried = Queue.new
-          @later = [] # by due
-          @threads = { @first => [], @again => [] }.compare_by_identity
+          @retries = Queue.new
+          @finished = Queue.new
+          @scheduled = [] # by due
+          @threads = { @first => [], @retries => [] }.compare_by_identity
         end
 
-        # @param origin [String] its file is in Files once #take has returned the origin without an error
+        # @param origin [String] its file is in Cache once #next_result has returned the origin without an error
         # @return [void]
-        def get(origin)
-          try(Attempt.new(origin, now + @patience, PAUSES.begin), @first)
+        def fetch(origin)
+          enqueue(Attempt.new(origin, now + @patience, PAUSES.begin), @first)
         end
 
         # @return [Array(String, StandardError), nil] an origin, and the error if its file cannot be fetched; nil if
         #   none is done
-        def take
-          try(@later.shift, @again) while @later.first && @later.first.due <= now
-          until @tried.empty?
-            attempt = @tried.pop
-            return [attempt.origin, attempt.error] if attempt.error.nil? || now + attempt.pause > attempt.limit
+        def next_result
+          enqueue(@scheduled.shift, @retries) while @scheduled.first && @scheduled.first.due <= now
+          until @finished.empty?
+            attempt = @finished.pop
+            return [attempt.origin, attempt.error] if attempt.error.nil? || now + attempt.pause > attempt.deadline
 
-            wait_for(attempt)
+            schedule_retry(attempt)
           end
         end
 
@@ -61,22 +61,22 @@ module Trunkline
 
         def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-        def try(attempt, queue)
+        def enqueue(attempt, queue)
           queue << attempt
           threads = @threads[queue]
-          threads << Thread.new { loop { finish(queue.pop) } } if threads.size < THREADS
+          threads << Thread.new { loop { attempt_fetch(queue.pop) } } if threads.size < THREADS
         end
 
         # An attempt that has waited too long for a thread is not repeated.
-        def finish(attempt)
-          return if attempt.error && now > attempt.limit
+        def attempt_fetch(attempt)
+          return if attempt.error && now > attempt.deadline
 
           attempt.error = nil
-          Files.get(@agent, attempt.origin) { text_of(attempt.origin) }
+          Cache.read_or_fetch(@agent, attempt.origin) { text_of(attempt.origin) }
         rescue StandardError => error
           attempt.error = error
         ensure
-          @tried << attempt
+          @finished << attempt
         end
 
         # A server that cannot be reached disallows all, a missing file allows all (RFC 9309 2.3.1).
@@ -87,11 +87,11 @@ module Trunkline
           response.status < 300 ? response.body.byteslice(0, SIZE).force_encoding("UTF-8").scrub : ""
         end
 
-        def wait_for(attempt)
+        def schedule_retry(attempt)
           attempt.due = now + attempt.pause
           attempt.pause = [attempt.pause * 2, PAUSES.end].min
-          at = @later.bsearch_index { |other| other.due > attempt.due } || @later.size
-          @later.insert(at, attempt)
+          index = @scheduled.bsearch_index { |other| other.due > attempt.due } || @scheduled.size
+          @scheduled.insert(index, attempt)
         end
       end
     end

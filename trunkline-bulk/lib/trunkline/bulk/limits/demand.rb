@@ -3,17 +3,17 @@
 module Trunkline
   class Bulk
     class Limits
-      # The demand of a process on an origin for the next interval. per_second, most_in_flight: 0 for no limit; pause:
+      # The demand of a process on an origin for the next interval. per_second, max_in_flight: 0 for no limit; pause:
       # seconds that the origin has asked for
       #
       # @api private
-      Ask = Struct.new(:origin, :per_second, :wanted, :most_in_flight, :in_flight, :wanted_in_flight, :pause)
-      # The grant for an Ask: request starts, requests in flight, and seconds of pause.
+      Demand = Struct.new(:origin, :per_second, :wanted, :max_in_flight, :in_flight, :wanted_in_flight, :pause)
+      # The grant for a Demand: request starts, requests in flight, and seconds of pause.
       #
       # @api private
       Grant = Struct.new(:starts, :in_flight, :pause)
       # interval: seconds for which the grants are valid; workers: the number of workers; grants: in the order of the
-      # asks
+      # demands
       #
       # @api private
       Grants = Struct.new(:interval, :workers, :grants)
