@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Measures bulk runs beside Client#each; `rake bench:bulk` runs it. support/settings.rb has its switches.
+# Measures bulk runs, compared with Client#each; `rake bench:bulk` runs it. support/settings.rb lists its options.
 
 require_relative "support/program"
 require_relative "figures/bulk_run"

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Measures each facade beside the library that it replaces; `rake bench:facades` runs it. support/settings.rb has its
-# switches.
+# Measures each facade, compared with the library that it replaces; `rake bench:facades` runs it. support/settings.rb
+# lists its options.
 
 require_relative "support/program"
 %w[facade parallel].each { |group| require_relative "figures/#{group}" }
@@ -11,7 +11,7 @@ Bench::Peer.load_all("facades")
 peers = Bench::Peers
 net_http = peers::NetHTTP
 typhoeus = { peers::Typhoeus => nil, peers::Typhoeus14 => nil }
-facade = ->(*told, **rest) { Bench::Figures::Facade.new(*told, **rest) }
+facade = ->(*arguments, **rest) { Bench::Figures::Facade.new(*arguments, **rest) }
 groups = {
   "faraday" => facade.call("Faraday, kept-alive TLS calls", :tls, peers::FaradayFacade,
                            { peers::FaradayPersistent => [1.6], peers::FaradayNetHTTP => [8] }),
@@ -21,6 +21,6 @@ groups = {
                                 { net_http => nil }),
   "httparty" => facade.call("HTTParty over TLS", :tls, peers::HTTPartyFacade, { peers::HTTParty => [5] }),
   "typhoeus" => facade.call("Typhoeus, Hydra runs of 50 in flight", :plain, peers::TyphoeusFacade, typhoeus,
-                            at_once: 50, faster_typhoeus: [6])
+                            concurrency: 50, faster_typhoeus: [6])
 }
 Bench::Program.new("facades", groups).run

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# The sweep of the article, MRI beside JRuby; `rake bench:jruby` runs it, and keeps results/jruby.*. BENCH_REQUESTS and
-# BENCH_REPEATS make it quicker, as fewer clients do (--client trunkline,trunkline_on_jruby,manticore); then nothing is
-# kept.
+# The sweep of the article, which compares MRI with JRuby; `rake bench:jruby` runs it and keeps results/jruby.*.
+# BENCH_REQUESTS, BENCH_REPEATS or fewer clients (--client trunkline,trunkline_on_jruby,manticore) make it quicker; then
+# its results are not kept.
 
 require_relative "support/lab"
 require_relative "support/jruby_sweep"

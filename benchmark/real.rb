@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Measures what services do: calls that are all different, and POSTs of JSON; `rake bench:real` runs it.
-# support/settings.rb has its switches.
+# Measures the calls that services make: distinct URLs, and POSTs of JSON; `rake bench:real` runs it.
+# support/settings.rb lists its options.
 
 require_relative "support/program"
 require_relative "support/service"
@@ -15,7 +15,7 @@ figures = Bench::Figures
 origin = Bench::Origin
 peers = Bench::Peers
 
-# With Client#each and with Client#batch.
+# Measures both Client#each and Client#batch.
 in_flight = lambda do |at, path, curl|
   [{}, { by: "batch" }].map { |ours| figures::InFlight.new(at, path, urls: "distinct", curl: curl, ours: ours) }
 end
@@ -41,9 +41,10 @@ groups = {
   "one_at_a_time" => %i[plain tls].product([origin::SMALL, origin::ORDERS]).map do |at, path|
     figures::OneAtATime.new(at, path: path, beside_peers: false)
   end,
+  "one_core" => %i[plain tls].map { |at| figures::OneAtATime.new(at, beside_peers: false, on: "one core") },
   "earlier" => %w[repeated distinct].flat_map do |urls|
-    [figures::Earlier.new(urls), figures::Earlier.new(urls, at_once: 50),
-     figures::Earlier.new(urls, at_once: 50, by: "batch")]
+    [figures::Earlier.new(urls), figures::Earlier.new(urls, concurrency: 50),
+     figures::Earlier.new(urls, concurrency: 50, by: "batch")]
   end,
   "busy_poll" => figures::BusyPoll.new
 }

@@ -15,6 +15,6 @@ namespace :agents do
     require "minitest"
     require_relative "../trunkline/test/facades/net_http/agents/results"
 
-    GemsApart.install("agents", without: nil) or abort "agents: not all gems could be installed"
+    SeparateBundle.install("agents", without: nil) or abort "agents: not all gems could be installed"
   end
 end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Tasks of trunkline-bulk, which is Ruby alone.
+# Tasks of trunkline-bulk, which has no extension.
 task test: "bulk:test"
 
 namespace :bulk do

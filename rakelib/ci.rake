@@ -7,8 +7,8 @@ task :ci do
   gems = { "trunkline" => "trunkline:test", "trunkline-lab" => "lab:test", "trunkline-bulk" => "bulk:test",
            "trunkline-xml" => "xml:test" }
   suites = gems.select { |folder, _| File.directory?(File.join(ROOT, folder)) }
-  # Of those that run beside others the longest come first, and those of one namespace, of which one runs at a time:
-  # they would end long after the others.
+  # Among the sections that run in parallel, the longest come first, and so do those of a namespace with several
+  # sections, which run one at a time: started later, they would end long after the others.
   sections = {
     "Ruby style (RuboCop)" => "lint",
     "Signatures (RBS)" => "signatures",

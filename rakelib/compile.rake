@@ -23,8 +23,8 @@ namespace :compile do
     Rake::Task["compile:musl"].invoke
   end
 
-  # Alpine's libc. Its headers bring less than glibc's do, and what an engine lacks to be compiled is not told to its
-  # users: they get the one in Ruby.
+  # Alpine's libc is musl, whose headers declare less than glibc's. When the extension cannot be compiled with them,
+  # users get the engine in Ruby without an error, so this task checks it.
   task :musl do
     next puts("musl-gcc is not here: what musl's headers lack is not checked") unless Musl.here?
 

@@ -5,7 +5,7 @@ require "fileutils"
 require "open3"
 require_relative "support/command"
 
-# The engine's libraries without Ruby: built by rakelib/support/engine.mk, run from here.
+# The engine's libraries without Ruby, built by rakelib/support/engine.mk, and the runs of their C programs.
 module EngineBuild
   MAKE = ["make", "--silent", "--file", "rakelib/support/engine.mk"].freeze
   # A leak, an overflow or undefined behaviour ends the program with its report.
@@ -13,7 +13,8 @@ module EngineBuild
                  "TSAN_OPTIONS" => "halt_on_error=1:second_deadlock_stack=1:die_after_fork=0",
                  "UBSAN_OPTIONS" => "print_stacktrace=1" }.freeze
   LIMIT_SECONDS = 300
-  # Inputs take milliseconds, but the machine itself may stand still for a while: only what takes longer hangs.
+  # An input takes milliseconds, but the machine itself may stall for a while: only an input that takes longer than the
+  # timeout counts as a hang.
   FUZZING = %w[-timeout=30 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 -print_funcs=0].freeze
   REPORT_LINES = 24
 
@@ -26,7 +27,7 @@ module EngineBuild
     listed
   end
 
-  # Sections of the CI that run side by side build the same libraries.
+  # Takes a lock, since sections of the CI that run in parallel build the same libraries.
   def alone
     FileUtils.mkdir_p("#{ROOT}/tmp")
     File.open("#{ROOT}/tmp/engine.lock", File::CREAT | File::RDWR) do |file|
@@ -35,9 +36,9 @@ module EngineBuild
     end
   end
 
-  # As many programs at once as there are processors: they wait more than they compute.
+  # Runs as many programs in parallel as there are processors: they wait more than they compute.
   #
-  # @param under [Array<String>] a program that runs each of them
+  # @param under [Array<String>] the command of a program that runs each of them, such as valgrind
   def test(library, flavour, under = [])
     built = programs(library, flavour)
     passed = Command.at_once(built) do |program|
@@ -49,7 +50,7 @@ module EngineBuild
     abort "failed: #{failed.join(", ")}" unless failed.empty?
   end
 
-  # What is found goes to tmp/; the kept corpus is only read.
+  # New inputs are written to tmp/; the kept corpus is only read.
   def fuzz(seconds, *how)
     failures = Command.at_once(programs("fuzzers", "fuzz")) do |program|
       name = File.basename(program).delete_prefix("fuzz_")
@@ -61,7 +62,7 @@ module EngineBuild
     abort failures.compact.join("\n") if failures.any?
   end
 
-  # What reached new code since is added to the kept corpus.
+  # Adds the inputs that reach new code to the kept corpus.
   def keep_findings
     programs("fuzzers", "fuzz").each do |program|
       name = File.basename(program).delete_prefix("fuzz_")
@@ -71,18 +72,18 @@ module EngineBuild
     end
   end
 
-  # Returns nil, or what is to be said of its failure.
+  # Returns nil, or a report of the failure.
   def run_fuzzer(program, *arguments)
     output, status = Command.show(SANITIZERS, program, *FUZZING, *arguments, chdir: ROOT)
     [*report(output), "#{program} failed: #{status}"].join("\n") unless status.success?
   end
 
-  # What was wrong, where, and the input: enough to look into it without the machine on which it happened.
+  # The error, its location, and the input: enough to investigate without access to the machine on which it happened.
   def report(output)
     lines = output.lines(chomp: true)
     error = lines.index { |line| line.match?(/ERROR|runtime error/) }
     first = error ? error - 1 : lines.size - REPORT_LINES
-    artifact = output.scan(/Test unit written to (\S+)/).flatten.last # before it: inputs that were merely slow
+    artifact = output.scan(/Test unit written to (\S+)/).flatten.last # earlier ones were merely slow inputs
     input = "#{artifact}, in base64: #{[File.binread(File.join(ROOT, artifact))].pack("m0")}" if artifact
     [*lines[[first, 0].max, REPORT_LINES], *input]
   end
@@ -109,7 +110,7 @@ desc "C unit tests of transport/, where threads meet, under TSan"
 task("transport:test:threads") { EngineBuild.test("transport", "threads") }
 
 namespace :protocol do
-  # The same inputs in the same order each time, so that what is found once can be found again.
+  # The same inputs in the same order each time, so that a finding can be reproduced.
   desc "Fuzz each parser (FUZZ_SECONDS=4 for each, FUZZ_SEED=1)"
   task :fuzz do
     EngineBuild.fuzz(Integer(ENV.fetch("FUZZ_SECONDS", "4")), "-seed=#{Integer(ENV.fetch("FUZZ_SEED", "1"))}")

@@ -4,24 +4,25 @@ require_relative "support/jruby_chroot"
 
 JRUBIES = [JRubyChroot.new("jruby-trixie", release: "trixie"), JRubyChroot.new("jruby-sid", release: "sid")].freeze
 
-# The suite of trunkline on JRuby 9.4 (trixie) and 10 (sid). What it leaves out is in trunkline/test/engines_jruby.yml,
-# beside engines.yml.
+# The suite of trunkline on JRuby 9.4 (trixie) and 10 (sid). trunkline/test/engines_jruby.yml lists the tests that it
+# leaves out, in addition to engines.yml.
 module JRubySuite
-  AREAS = %w[client encodings framing truncation early_answers request_bodies streaming each_json pool
+  AREAS = %w[client encodings framing truncation early_responses request_bodies streaming each_json pool
              client_certificates
              tls_files sockets errors limits response multipart sharing endings exchanges flow negotiation
              batch future deadline cases http2_cases many_streams websocket websocket_over_http2
              signals exit leaks tls].freeze
-  # For which Java's first compiler alone is too slow: TLS of 200 MB.
+  # Tests that run without JRubyChroot::QUICK, since Java's first compiler alone is too slow for TLS of 200 MB.
   LONG = %w[/transport/test_tls.rb /http2/test_flow.rb].freeze
-  # For which JRuby has to tell of its steps (TracePoint).
+  # Tests that need TracePoint, which JRuby supports only with --debug.
   TRACED = %w[/scheduler/test_interrupted_futures.rb].freeze
-  # The lab drives the browser of a test, and writes a page.
+  # Tests use trunkline-lab to drive a browser and to write a page.
   PATHS = "-Itrunkline/lib -Itrunkline/test -Itrunkline-lab/lib"
   RUNNER = "rakelib/support/chosen_tests.rb"
-  # To begin a process takes JRuby ten seconds; but one file that hangs takes the others of its process with it.
+  # Each process runs several files, because starting JRuby takes ten seconds; but a file that hangs also stops the
+  # other files of its process.
   FILES_AT_ONCE = 8
-  SECONDS = 1200 # for a process; some tests begin a dozen programs
+  SECONDS = 1200 # for a process; some tests start a dozen programs
 
   module_function
 
@@ -34,7 +35,7 @@ module JRubySuite
     abort "failed:\n#{failed.join("\n")}" unless failed.empty?
   end
 
-  # Neighbours in different processes: each gets files of every kind.
+  # Adjacent files go to different processes, so that each process gets files of every kind.
   def groups(files)
     alone, others = files.partition { |file| file.end_with?(*TRACED, *LONG) }
     count = others.size.fdiv(FILES_AT_ONCE).ceil
@@ -55,7 +56,7 @@ module JRubySuite
 
   def relative(files) = files.map { |file| file.delete_prefix("#{ROOT}/") }.sort
 
-  # Without the files and folders that are left out as a whole, since these may not even load there.
+  # Returns all files but those in files and folders that the lists leave out as a whole, since these may not even load.
   def all
     lists = Dir["#{ROOT}/trunkline/test/engines{,_jruby,_jruby_9}.yml"].map { |list| YAML.load_file(list) }
     places = lists.flat_map(&:keys).grep(%r{/})

@@ -2,7 +2,7 @@
 
 require_relative "support/figures"
 
-# The READMEs that have figures, and what these become; and what is not measured yet.
+# Returns the READMEs that have figures, with their updated texts; and the names of figures not measured yet.
 FIGURES = lambda do
   figures = Figures.new(results: "#{ROOT}/benchmark/results", templates: "#{ROOT}/benchmark/readme")
   pages = FileList["README.md", "*/README.md"].to_h { |page| [page, figures.update(File.read(page))] }

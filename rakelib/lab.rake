@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Tasks of trunkline-lab, which is Ruby alone; what it measures is compiled by `compile`.
+# Tasks of trunkline-lab, which has no extension; `compile` builds the extensions that it measures.
 task test: "lab:test"
 
 namespace :lab do

@@ -5,7 +5,7 @@ require_relative "support/command"
 
 # The C tests and a part of the Ruby suite under valgrind.
 module Memcheck
-  # For programs in C: their leaks are found by LeakSanitizer (protocol:test, transport:test).
+  # The command for C programs. It does not check for leaks, which LeakSanitizer finds (protocol:test, transport:test).
   ALONE = %w[valgrind --quiet --error-exitcode=1 --num-callers=30 --leak-check=no --track-origins=yes].freeze
 
   module_function

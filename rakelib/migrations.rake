@@ -18,7 +18,7 @@ end
 
 namespace :migrations do
   task :install do
-    require_relative "../trunkline/test/support/gems_apart"
-    GemsApart.install("migrations", without: nil) or abort "migrations: not all gems could be installed"
+    require_relative "../trunkline/test/support/separate_bundle"
+    SeparateBundle.install("migrations", without: nil) or abort "migrations: not all gems could be installed"
   end
 end

@@ -15,8 +15,8 @@ namespace :model_streams do
   task here: :compile do
     abort "model_streams: some of the gems want Ruby 3.2, and this is #{RUBY_VERSION}" if RUBY_VERSION < "3.2"
 
-    require_relative "../trunkline/test/support/gems_apart"
-    GemsApart.install("models") or abort "model_streams: not all gems could be installed"
+    require_relative "../trunkline/test/support/separate_bundle"
+    SeparateBundle.install("models") or abort "model_streams: not all gems could be installed"
     ruby "-I", "trunkline/lib", "trunkline/test/facades/model_streams/delays.rb"
   end
 end

@@ -30,7 +30,7 @@ def package_for_java
   end
 end
 
-# What our gems depend on, as the bundle has it: [Gem::Specification, ...].
+# The gems that our gems depend on, in the versions of the bundle: [Gem::Specification, ...].
 def package_dependencies
   specs = Bundler.load.specs.to_h { |spec| [spec.name, spec] }
   ours = Dir["#{ROOT}/trunkline*/*.gemspec"].map { |gemspec| File.basename(gemspec, ".gemspec") }
@@ -42,7 +42,7 @@ def package_dependencies
   (found - ours).map { |name| specs.fetch(name) }
 end
 
-# Those gems are linked, as they are built already.
+# Links a gem of the bundle into `home`, as it is built already.
 def link_gem(spec, home)
   extensions = spec.extension_dir.delete_prefix("#{spec.base_dir}/")
   { spec.full_gem_path => "gems/#{spec.full_name}", spec.loaded_from => "specifications/#{spec.full_name}.gemspec",
@@ -54,7 +54,8 @@ def link_gem(spec, home)
   end
 end
 
-# A user's machine: no Bundler, no gem but ours, what these depend on, and the Ruby's own.
+# Runs the block as on a user's machine: without Bundler, with no gems but this repository's, their dependencies, and
+# Ruby's own.
 def with_gem_home
   require "bundler"
   require "etc"

@@ -3,7 +3,7 @@
 require "open3"
 require_relative "support/snippets"
 
-# The gem where its extension cannot be built: it installs, and calls with its engine in Ruby.
+# Tests of the gem where its extension cannot be built: it must install, and make calls with its engine in Ruby.
 
 # Runs RubyGems, and Ruby, with make and a shell, but without a compiler.
 def without_compiler(environment)
@@ -15,7 +15,7 @@ def without_compiler(environment)
   end
 end
 
-# @return [String] what is printed
+# @return [String] the command's output
 def output_of(environment, *command)
   output, status = Open3.capture2e(environment, *command)
   status.success? ? output : abort("#{command.join(" ")} failed:\n#{output}")
@@ -32,11 +32,11 @@ namespace :package do
     version = Gem::Specification.load("#{ROOT}/trunkline/trunkline.gemspec").version
     gems = { "trunkline-#{version}.gem" => /installed without its extension.*there is no C compiler/,
              "trunkline-#{version}-java.gem" => /Successfully installed/ }
-    gems.each do |file, told|
+    gems.each do |file, expected|
       with_gem_home do |environment|
         without_compiler(environment) do |bare|
           output = install_without_compiler(file, bare)
-          abort "#{file} does not say #{told.inspect}:\n#{output}" unless output.match?(told)
+          abort "#{file} does not say #{expected.inspect}:\n#{output}" unless output.match?(expected)
 
           engine = output_of(bare, RbConfig.ruby, "-e", 'require "trunkline"; print Trunkline::ENGINE')
           abort "#{file} uses the engine #{engine}" unless engine == "ruby"

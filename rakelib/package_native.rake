@@ -4,7 +4,8 @@ require_relative "support/native/target"
 require_relative "support/native/toolchain"
 require_relative "support/native/foreign_image"
 
-# Where each is tried; qemu runs the Rubies of the releases that debootstrap can unpack.
+# The images in which the compiled gems of each architecture are tried; qemu runs the Rubies of those releases that
+# debootstrap can unpack.
 NATIVE_IMAGES = {
   "x86_64" => [Image.new("bookworm"), Image.new("noble", archive: Image::UBUNTU), Image.new("trixie"),
                Image.new("sid", ruby: "ruby3.4", extra_suite: "experimental")],

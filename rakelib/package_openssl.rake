@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# The tests in which Ruby's OpenSSL and the engine's meet.
+# The tests that use Ruby's OpenSSL and the engine's in one process.
 TWO_OPENSSLS_TESTS = %w[transport/test_tls.rb facades/net_http/test_tls.rb facades/faraday/test_tls.rb].freeze
 
-# The system's OpenSSL as archives alone, in a folder of its own: linked with these, the extension has the same version
-# at another address. A second libssl.so of one name is never loaded.
+# Copies the system's OpenSSL as static archives into a separate folder: an extension linked with these has the same
+# version at another address. A shared copy would not do, since a second libssl.so of the same name is never loaded.
 def copy_openssl(folder)
   mkdir_p ["#{folder}/lib", "#{folder}/include"], verbose: false
   directory = ->(variable) { `pkg-config --variable=#{variable} libcrypto`.strip }
@@ -13,7 +13,7 @@ def copy_openssl(folder)
   includes.each { |path| cp_r Dir["#{path}/openssl"], "#{folder}/include", verbose: false }
 end
 
-# Runs a test with the extension in `folder`, by whose name lib/ requires it. first: what is required first.
+# Runs a test with the extension in `folder`, under the name by which lib/ requires it. `first` is required first.
 def run_with_extension(folder, test, first)
   program = "require 'bundler/setup'; $LOAD_PATH.unshift(#{folder.dump}); " \
             "require #{first.dump}; require 'trunkline'; " \

@@ -14,10 +14,10 @@ task sdks: ["sdks:install", :compile] do
 end
 
 namespace :sdks do
-  # The official SDKs of OpenAI and Anthropic want Ruby 3.2, and run on 3.1 when they are forced to.
+  # The official SDKs of OpenAI and Anthropic require Ruby 3.2, and run on 3.1 when they are installed with --force.
   task :install do
     require_relative "../trunkline/test/facades/net_http/sdks/comparison"
-    GemsApart.install("sdks", without: nil) or abort "sdks: not all gems could be installed"
+    SeparateBundle.install("sdks", without: nil) or abort "sdks: not all gems could be installed"
     SDK.all.map(&:about).select(&:forced).each do |about|
       folder = SDK::Comparison::FORCED
       next if File.directory?("#{folder}/gems/#{about.gem}-#{about.forced}")

@@ -2,7 +2,7 @@
 
 require_relative "../trunkline/test/support/signatures"
 
-# The signatures (sig/) of the gems, each with those of the gems that it stands on.
+# The gems' signatures (sig/), each with the gems on whose signatures it depends.
 SIGNATURES = { "trunkline" => [], "trunkline-xml" => [], "trunkline-bulk" => %w[trunkline] }.freeze
 
 desc "Are the signatures of all gems valid? (rbs)"

@@ -15,7 +15,7 @@ namespace :site do
 
   task :packages do
     unless Dir.exist?("site/node_modules/vitepress")
-      # Not `npm ci`, which refuses a lock without the packages of other systems that a registry has not.
+      # Not `npm ci`, which refuses a lock file that lacks the other systems' packages a registry does not offer.
       sh "npm", "install", "--no-save", "--silent", "--no-audit", "--no-fund", chdir: "site"
     end
   end

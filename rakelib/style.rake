@@ -4,7 +4,7 @@ require_relative "support/includes"
 
 C_FILES = FileList["trunkline*/{ext,lib,test}/**/*.{c,h}"]
 
-# RuboCop takes a tenth less time when the collector runs less often.
+# RuboCop takes a tenth less time when the garbage collector runs less often.
 FEWER_COLLECTIONS = { "RUBY_GC_HEAP_FREE_SLOTS" => "600000", "RUBY_GC_HEAP_OLDOBJECT_LIMIT_FACTOR" => "4",
                       "RUBY_GC_MALLOC_LIMIT" => "128000000", "RUBY_GC_MALLOC_LIMIT_MAX" => "256000000",
                       "RUBY_GC_OLDMALLOC_LIMIT" => "256000000", "RUBY_GC_OLDMALLOC_LIMIT_MAX" => "512000000" }.freeze

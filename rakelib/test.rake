@@ -8,18 +8,19 @@ require_relative "support/webmock_source"
 module Suites
   LEVELS = %w[minor major compact stress].freeze
   AT_ONCE = 5 # processes
-  # Files that take about half a minute and more.
+  # Files that take half a minute or more.
   LONG = %w[
-    agents as_over_http1 cases failing hedge http2_cases left_early name_cases names sdks signals soak stall_cases
+    abandoned_streams agents cases dns_cases failing hedge http1_tests_over_http2 http2_cases names sdks signals soak
+    timeout_cases
   ].map { |name| "/test_#{name}.rb" }.freeze
   SUPPORT = File.join(ROOT, "rakelib/support")
-  # As in many containers: how text is read must not depend on the locale. Some suites run so, the others with that of
-  # the machine.
+  # The locale of many containers: text must be read independently of the locale. Some suites run with this locale, the
+  # others with the machine's.
   NO_LOCALE = { "LC_ALL" => "C" }.freeze
 
   module_function
 
-  # FILES="trunkline/test/test_x.rb ..." names a part of them.
+  # Returns the suite's files, or those in FILES="trunkline/test/test_x.rb ...".
   def files(folder)
     chosen = ENV["FILES"]&.split&.map { |file| File.expand_path(file, ROOT) }
     return chosen if chosen
@@ -29,22 +30,23 @@ module Suites
     found.empty? ? abort("no tests in #{folder}/test") : found
   end
 
-  # The files of these tests, in whichever folder of the suite they are.
+  # Returns the files of these tests, in whichever folder of the suite they are.
   def named(folder, names)
     names.map do |name|
       Dir["#{ROOT}/#{folder}/test/**/test_#{name}.rb"].first || abort("no test_#{name}.rb in #{folder}/test")
     end
   end
 
-  # Those with tests that run under GC.stress, too: their subject is neither time nor thousands of calls.
+  # Returns the files with tests that also run under GC.stress: their subject is neither time nor thousands of calls.
   def stressable(folder) = files(folder).select { |file| File.read(file).match?(/^  stressable$/) }
 
-  # One process for a whole suite: its servers start once.
+  # Runs a whole suite in one process, so that its servers start once.
   def run(folder, environment = {}, chosen = files(folder))
     system(environment, RbConfig.ruby, *arguments(folder, chosen), exception: true)
   end
 
-  # Runs tests of trunkline on an extension that is built as where there is no epoll, eventfd, ppoll and the like.
+  # Runs tests of trunkline on an extension that is built as on a system without epoll, eventfd, ppoll and similar
+  # functions.
   def run_with_poll(chosen = files("trunkline"))
     environment = { "TRUNKLINE_POLL" => "1" }
     extensions = EXTENSIONS.select { |extension| extension.name == "trunkline" }
@@ -54,7 +56,8 @@ module Suites
     extensions.each { |extension| extension.build({}) }
   end
 
-  # So many processes at once, for tests that wait more than they compute. What one prints is seen when it is through.
+  # Runs `count` processes in parallel, for tests that wait more than they compute. A process's output is shown when it
+  # ends.
   def run_side_by_side(folder, count, environment = {}, chosen = files(folder))
     succeeded = Command.at_once(parts(chosen, count), count) do |part|
       output, status = Open3.capture2e(environment, RbConfig.ruby, *arguments(folder, part))
@@ -64,13 +67,14 @@ module Suites
     abort "the suite of #{folder} failed" unless succeeded.all?
   end
 
-  # The long ones come first, and there are more parts than processes at once, so that all end at about the same time.
+  # Long files come first, and there are more parts than parallel processes, so that all end at about the same time.
   def parts(chosen, count)
     long, others = chosen.sort.partition { |file| file.end_with?(*LONG) }
     long.map { |file| [file] } + others.group_by.with_index { |_, at| at % (count * 2) }.values
   end
 
-  # Ruby's command line for that. The lab's program needs more of its gems than their folders.
+  # Ruby's arguments for these files. The lab's program needs its gems activated, not only their folders in the load
+  # path.
   def arguments(folder, chosen = files(folder))
     paths = %w[lib test].flat_map { |name| ["-I", File.join(ROOT, folder, name)] }
     paths += ["-r", File.join(SUPPORT, "gem_folders.rb")] unless folder == "trunkline-lab"
@@ -92,7 +96,7 @@ task webmock: %w[webmock:clients webmock:net_http]
 namespace :webmock do
   paths = %w[lib test/facades/webmock].flat_map { |folder| ["-I", File.join(ROOT, "trunkline", folder)] }
 
-  # Yields when the source is there; says what was not run otherwise.
+  # Yields when the source is available; otherwise reports what was not run.
   with_source = lambda do |what, &run|
     ENV["WEBMOCK_SOURCE"] = WebMockSource.path
     next run.call if ENV["WEBMOCK_SOURCE"]
@@ -139,9 +143,9 @@ desc "The Ruby suite of trunkline on an extension built for ASan and UBSan"
 task :sanitize do
   runtimes = %w[libasan.so libubsan.so].map { |name| `gcc -print-file-name=#{name}`.chomp }
   EXTENSIONS.each { |extension| extension.build("SANITIZE" => "address,undefined") }
-  # Ruby itself leaves what it allocated to the end of the process, so leaks are memcheck's to find; and it has
-  # signal stacks of its own, which ASan would unmap under it.
-  # What was freed is kept from use for a while, but not so much of it that tests of memory fail.
+  # Ruby frees most of its memory only by ending the process, so memcheck searches for leaks instead; and Ruby allocates
+  # signal stacks, which ASan would unmap while they are in use. Freed memory is kept from reuse for a while, but not so
+  # much of it that tests of memory fail.
   Suites.run_side_by_side("trunkline", Etc.nprocessors,
                           { "LD_PRELOAD" => runtimes.join(" "),
                             "ASAN_OPTIONS" => "detect_leaks=0:use_sigaltstack=0:quarantine_size_mb=1:" \
@@ -152,7 +156,7 @@ ensure
 end
 
 namespace :poll do
-  # What waits, and for what.
+  # Tests of the code that waits for file descriptors and wake-ups.
   waiting = %w[batch_in_reactor edges_in_batches fibers names sockets]
 
   desc "The Ruby suite of trunkline without epoll, eventfd, ppoll and the like (as on macOS)"

@@ -14,7 +14,7 @@ module XMLSuite
     EXTENSIONS.select { |extension| extension.name.start_with?(BINARY) }
   end
 
-  # The suite on extensions built with these switches; afterwards the ordinary ones are back.
+  # Runs the block on extensions built with these switches; afterwards builds the default ones again.
   def with_extensions(switches)
     extensions.each { |extension| extension.build(switches) }
     yield
@@ -57,8 +57,8 @@ namespace :xml do
 
   desc "The suite under AddressSanitizer and UndefinedBehaviorSanitizer"
   task :asan do
-    # Ruby itself leaves what it allocated to the end of the process, so leaks are memcheck's to find; and it gives its
-    # threads signal stacks of its own.
+    # Ruby frees most of its memory only by ending the process, so memcheck searches for leaks instead; and Ruby
+    # allocates signal stacks for its threads.
     sanitizers = { "LD_PRELOAD" => XMLSuite.runtimes.join(" "),
                    "ASAN_OPTIONS" => "detect_leaks=0:use_sigaltstack=0",
                    "UBSAN_OPTIONS" => "print_stacktrace=1:halt_on_error=1" }
@@ -75,7 +75,7 @@ namespace :xml do
                         valgrind_suppressions_dir: "#{ROOT}/trunkline-xml/test/suppressions")
     RubyMemcheck::TestTask.new("xml:memcheck:run") do |task|
       task.libs = %w[trunkline-xml/lib trunkline-xml/test]
-      # Without Rails, whose loading alone takes minutes there: its tests run under the sanitizers.
+      # Leaves out Rails, whose loading alone takes minutes under valgrind: its tests run under the sanitizers.
       task.test_files = Suites.files(XMLSuite::FOLDER).grep_v(/rail|to_xml|drop_in|template|suite/)
     end
     Rake::Task["xml:memcheck:run"].invoke

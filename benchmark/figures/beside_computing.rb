@@ -5,32 +5,33 @@ require_relative "../support/figure"
 
 module Bench
   module Figures
-    # Calls in a process in which another thread computes all the time, as those of a busy Puma do: CRuby gives that one
-    # 100 ms each time that a call lets go of the GVL. What counts is how often a call does, not the machine.
+    # Calls in a process in which another thread computes all the time, as in a busy Puma. CRuby gives that thread a
+    # time slice of 100 ms each time a call releases the GVL, so the figure depends on how often a call releases it, not
+    # on the machine.
     class BesideComputing
-      # Long enough for several calls of the slowest.
+      # Long enough for several calls of the slowest client.
       SECONDS = 1.5
-      AT_ONCE = 10
-      # Milliseconds: the most that a twentieth of the time may make of 100 ms.
+      CONCURRENCY = 10
+      # Milliseconds per call: a fifth of one time slice of 100 ms.
       BAR = 20
 
       def title = "Beside a thread that computes, distinct URLs"
 
       def call(suite)
-        # Those of reach/ are the same clients, used in other ways.
+        # The peers of reach/ are the same clients, used in other ways.
         peers = suite.peers.reject { |peer| peer.file.include?("/reach/") }
         compare(suite, Work.beside_computing(Origin::SMALL), peers, "one at a time: ms for a call")
-        compare(suite, Work.beside_computing(Origin::SMALL, at_once: AT_ONCE),
+        compare(suite, Work.beside_computing(Origin::SMALL, concurrency: CONCURRENCY),
                 peers.select { |peer| peer.method_defined?(:list) },
-                "#{AT_ONCE} in flight: ms for #{AT_ONCE} calls", calls: AT_ONCE)
+                "#{CONCURRENCY} in flight: ms for #{CONCURRENCY} calls", calls: CONCURRENCY)
       end
 
       private
 
       def compare(suite, work, peers, what, calls: 1)
         Competitors.open(suite, work) do |competitors|
-          competitors.add_first(Peers::Trunkline, pinned: false)
-          (peers - [Peers::Trunkline]).each { |peer| competitors.add(peer, pinned: false) }
+          competitors.add_first(Peers::Trunkline, core: nil)
+          (peers - [Peers::Trunkline]).each { |peer| competitors.add(peer, core: nil) }
           samples = suite.repeat { competitors.members.shuffle.to_h { |member| [member, time(member) * calls] } }
           competitors.members.each_with_index do |member, index|
             suite.add_cost(title, samples.map { |sample| sample.fetch(member) }, "#{what} of #{member.label}", "ms",
@@ -39,7 +40,7 @@ module Bench
         end
       end
 
-      # @return [Float] milliseconds for a call
+      # @return [Float] milliseconds per call
       def time(member)
         sample = member.sample(SECONDS)
         sample[:wall] * 1000 / sample[:requests]

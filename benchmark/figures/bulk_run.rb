@@ -6,8 +6,8 @@ require_relative "../support/figure"
 
 module Bench
   module Figures
-    # A million distinct URLs of the local nginx, as a bulk run, whose state is in SQLite, against Client#each; and the
-    # memory that the run takes. Each is a process of its own, in pairs.
+    # A million distinct URLs of the local nginx, by a bulk run that keeps its state in SQLite, against Client#each; and
+    # the memory that the run takes. Each sample is a separate process; the two run in pairs.
     class BulkRun
       BAR = 0.8
       MOST_MEGABYTES = 100
@@ -41,10 +41,10 @@ module Bench
                                                          limit: 600)
           raise Tools::Failed, output unless status.success?
 
-          told = JSON.parse(output.lines.last)
-          raise Tools::Failed, "#{told["answers"]} of #{@count} answers" unless told["answers"] == @count
+          result = JSON.parse(output.lines.last)
+          raise Tools::Failed, "#{result["answers"]} of #{@count} answers" unless result["answers"] == @count
 
-          told
+          result
         end
       end
     end

@@ -4,7 +4,7 @@ require_relative "../support/comparison"
 
 module Bench
   module Figures
-    # A call with busy_poll: against the same call without, to a server on the same machine.
+    # A call with the option busy_poll: against the same call without it, to a server on the same machine.
     class BusyPoll
       ASLEEP = "Trunkline asleep"
 

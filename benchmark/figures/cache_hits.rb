@@ -2,10 +2,10 @@
 
 module Bench
   module Figures
-    # What a GET costs that the client's cache answers: CPU, status and body read. The URLs differ; each was asked for
-    # once before.
+    # CPU of a GET that the client's cache answers, including reading its status and body. The URLs differ, and each was
+    # requested once before.
     class CacheHits
-      URLS = 500 # in one turn
+      URLS = 500 # per turn
       TURNS = 30
       CREDENTIALS = { "without credentials" => nil, "with bearer:" => "0123456789abcdef" }.freeze
 

@@ -2,8 +2,9 @@
 
 module Bench
   module Figures
-    # 200 MB over TLS: the time beside the curl tool's, and how late another thread wakes up meanwhile that sleeps one
-    # millisecond at a time. The control is the same thread in the same process while the curl tool downloads.
+    # 200 MB over TLS: the time, compared with the curl tool's; and how late another thread, which sleeps one
+    # millisecond at a time, wakes up during the download. The control is the same thread in the same process while the
+    # curl tool downloads.
     class Download
       LATE_BAR = 10
       LATE_REACH = 3
@@ -15,7 +16,7 @@ module Bench
         raise Tools::Failed, CurlTool.missing if CurlTool.missing
 
         trust = suite.origin.ca_file
-        samples = suite.with_ours(base: suite.origin.tls, ca_file: trust, pinned: false) do |ours|
+        samples = suite.with_ours(base: suite.origin.tls, ca_file: trust, core: nil) do |ours|
           ours.ask(:body_digest, path: Origin::SMALL)
           curl = CurlTool.new(ca_file: trust).command("#{suite.origin.tls}#{Origin::LARGE}")
           suite.repeat { take(ours, curl) }
@@ -47,7 +48,7 @@ module Bench
                                     reach: 1.0, better: "lower"))
       end
 
-      # A run in which even the control was late is left out: the machine was too busy.
+      # Runs in which even the control was late are left out: the machine was too busy.
       def add_lateness(suite, samples)
         quiet = samples.select { |sample| sample[:control][:late_ms] < LATE_BAR }
         if quiet.size < [ENOUGH, samples.size].min

@@ -5,24 +5,24 @@ require_relative "../peers/engines/trunkline_ruby"
 
 module Bench
   module Figures
-    # The engine in Ruby beside what it must be as fast as, and beside the engine in C.
+    # Compares the engine in Ruby with the clients that it must match in speed, and with the engine in C.
     class Engines
-      # @param at_once [Integer, nil] a list with so many in flight; nil: one call after the other
+      # @param concurrency [Integer, nil] number of requests in flight in a list; nil: one call after the other
       # @param peers [Array<String>] ids
-      # @param bars [Hash{String => Array}] label => how many times faster than that one it must be
-      def initialize(at_once, peers, bars)
-        @at_once = at_once
+      # @param bars [Hash{String => Array}] a peer's label => how many times faster than that peer the engine must be
+      def initialize(concurrency, peers, bars)
+        @concurrency = concurrency
         @peers = peers
         @bars = bars
       end
 
       def title
-        how = @at_once ? "#{@at_once} in flight" : "one at a time"
+        how = @concurrency ? "#{@concurrency} in flight" : "one at a time"
         "GET of #{Origin.describe(Origin::SMALL)}, distinct URLs, #{how}"
       end
 
       def call(suite)
-        work = Work.gets(Origin::SMALL, urls: "distinct", **(@at_once ? { at_once: @at_once } : {}))
+        work = Work.gets(Origin::SMALL, urls: "distinct", **(@concurrency ? { concurrency: @concurrency } : {}))
         Competitors.open(suite, work, base: suite.origin.plain) do |competitors|
           competitors.add_first(Peers::TrunklineRuby)
           competitors.add(Peers::Trunkline, label: "Trunkline, engine in C")

@@ -4,25 +4,25 @@ require_relative "../support/comparison"
 
 module Bench
   module Figures
-    # A facade beside the library that it replaces, called the same way.
+    # Compares a facade with the library that it replaces, called the same way.
     class Facade
-      # @param facade [Class] our peer
-      # @param others [Hash{Class => Array, nil}] peer => what must hold, and what to reach for
-      # @param at_once [Integer, nil] in flight; nil: one call after the other
-      # @param faster_typhoeus [Array, nil] what must hold against the faster of several Typhoeuses
-      def initialize(title, origin, facade, others, at_once: nil, faster_typhoeus: nil)
+      # @param facade [Class] the peer that uses our facade
+      # @param others [Hash{Class => Array, nil}] peer => bar and target
+      # @param concurrency [Integer, nil] number of requests in flight; nil: one call after the other
+      # @param faster_typhoeus [Array, nil] bar and target against the faster of several Typhoeus versions
+      def initialize(title, origin, facade, others, concurrency: nil, faster_typhoeus: nil)
         @title = title
         @origin = origin
         @facade = facade
         @others = others
-        @at_once = at_once
+        @concurrency = concurrency
         @faster_typhoeus = faster_typhoeus
       end
 
       def title = "#{@title}, distinct URLs"
 
       def call(suite)
-        work = Work.gets(Origin::SMALL, urls: "distinct", at_once: @at_once)
+        work = Work.gets(Origin::SMALL, urls: "distinct", concurrency: @concurrency)
         Competitors.open(suite, work, base: suite.origin.public_send(@origin)) do |competitors|
           competitors.add_first(@facade)
           @others.each_key { |peer| competitors.add(peer) }

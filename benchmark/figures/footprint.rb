@@ -2,9 +2,9 @@
 
 module Bench
   module Figures
-    # How much memory, and how many descriptors and threads, are left after a million calls.
+    # The memory, file descriptors and threads that a process has gained after a million calls.
     class Footprint
-      # The resident size of any Ruby moves by some pages; a leak of one small object per call would be 40 MB.
+      # The resident size of any Ruby process varies by some pages; a leak of one small object per call would be 40 MB.
       FLAT_MB = 2
       SLOWEST_RATE = 2_000 # requests/s; slower is stuck
 

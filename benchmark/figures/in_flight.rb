@@ -4,8 +4,9 @@ require_relative "../support/comparison"
 
 module Bench
   module Figures
-    # Lists of GETs with so many in flight, from one thread: requests/s beside a libcurl multi program that is given the
-    # same URLs, CPU beside wrk, and at one number in flight all other clients that can do it.
+    # Lists of GETs with a fixed number in flight, from one thread: requests/s compared with a libcurl multi program
+    # that requests the same URLs, CPU compared with wrk's, and for one number in flight all other clients that support
+    # lists.
     class InFlight
       WRK = "wrk"
       PEERS = { Comparison::FASTER_TYPHOEUS => [15, 30], "curb" => [2.7, 4], "async-http" => [5, 10],
@@ -14,20 +15,21 @@ module Bench
       # @param origin [Symbol] :plain, :without_nopush or :tls
       # @param path [String]
       # @param urls [String] one of Paths::KINDS
-      # @param curl [Array] how many times faster than the libcurl program it must be, and what to reach for
-      # @param wrk [Array, nil] what the CPU of a request must be against wrk's, and what to reach for, at 50 in flight
-      # @param at_once [Array<Integer>] in flight
-      # @param barred [Array<Integer>] those in flight for which the bars hold
-      # @param beside_peers [Integer, nil] in flight
-      # @param ours [Hash] options of Peers::Trunkline: reuse_bodies: true, as the libcurl program drops its bodies; by:
-      def initialize(origin, path, urls:, curl:, wrk: nil, at_once: [10, 50], barred: [10, 50], beside_peers: nil,
+      # @param curl [Array] how many times faster than the libcurl program Trunkline must be, and the target
+      # @param wrk [Array, nil] the highest CPU per request relative to wrk's, and the target, at 50 in flight
+      # @param concurrency [Array<Integer>] numbers of requests in flight
+      # @param barred [Array<Integer>] the numbers in flight to which the bars apply
+      # @param beside_peers [Integer, nil] the number in flight at which all other clients are measured too
+      # @param ours [Hash] options of Peers::Trunkline; reuse_bodies: true when the libcurl program drops its bodies,
+      # too
+      def initialize(origin, path, urls:, curl:, wrk: nil, concurrency: [10, 50], barred: [10, 50], beside_peers: nil,
                      ours: {})
         @origin = origin
         @path = path
         @urls = urls
         @curl = curl
         @wrk = wrk
-        @at_once = at_once
+        @concurrency = concurrency
         @barred = barred
         @beside_peers = beside_peers
         @ours = ours
@@ -40,34 +42,34 @@ module Bench
         parts.compact.join(", ")
       end
 
-      def call(suite) = @at_once.each { |at_once| compare(suite, at_once) }
+      def call(suite) = @concurrency.each { |concurrency| compare(suite, concurrency) }
 
       private
 
-      # Of files alone: what nginx makes itself leaves in one segment anyway.
+      # tcp_nopush matters for files alone: nginx sends a body that it generates itself in one segment anyway.
       def nopush
         return unless @path == Origin::MEDIUM && @origin != :tls
 
         @origin == :without_nopush ? "origin without tcp_nopush" : "origin with tcp_nopush"
       end
 
-      def compare(suite, at_once)
-        work = Work.gets(@path, urls: @urls, at_once: at_once)
+      def compare(suite, concurrency)
+        work = Work.gets(@path, urls: @urls, concurrency: concurrency)
         Competitors.open(suite, work, base: suite.origin.public_send(@origin)) do |competitors|
           competitors.add_first(Peers::Trunkline, **@ours)
           competitors.add_bare_curl
           competitors.add_wrk unless @origin == :tls
-          others(suite).each { |peer| competitors.add(peer) } if at_once == @beside_peers
-          Comparison.new(suite, title: "#{title}, #{at_once} in flight", bars: bars(at_once),
-                                cpu_bars: { WRK => (@wrk if at_once == 50) }).call(competitors)
+          others(suite).each { |peer| competitors.add(peer) } if concurrency == @beside_peers
+          Comparison.new(suite, title: "#{title}, #{concurrency} in flight", bars: bars(concurrency),
+                                cpu_bars: { WRK => (@wrk if concurrency == 50) }).call(competitors)
         end
       end
 
       def others(suite) = suite.peers.select { |peer| peer.method_defined?(:list) } - [Peers::Trunkline]
 
-      def bars(at_once)
-        { **(@barred.include?(at_once) ? { "bare libcurl program" => @curl } : {}),
-          **(at_once == @beside_peers ? PEERS : {}) }
+      def bars(concurrency)
+        { **(@barred.include?(concurrency) ? { "bare libcurl program" => @curl } : {}),
+          **(concurrency == @beside_peers ? PEERS : {}) }
       end
     end
   end

@@ -2,12 +2,12 @@
 
 module Bench
   module Figures
-    # What it costs that listeners could be there: CPU and objects of a GET in a process that never had one, after one
-    # was taken off again, and with one. The same build, so the first two tell whether anything is left behind, and the
-    # third what the plain path is spared.
+    # The cost of support for listeners: CPU and objects of a GET in a process that never had a listener, after one was
+    # removed, and with one. All three use the same build: the first two show whether a removed listener still costs
+    # something, the third what a call without listeners saves.
     class Listeners
-      CALLS = 100 # in one turn: the shorter, the likelier is one that nobody disturbs
-      TURNS = 45  # of each
+      CALLS = 100 # per turn: the shorter a turn, the likelier is one without disturbance by other programs
+      TURNS = 45  # per state of the process
       UNITS = ["us of CPU", "objects"].freeze
       AFTER = "after Trunkline.on and off, beyond a process without"
       DURING = "with a listener of :call, beyond a process without"
@@ -26,7 +26,7 @@ module Bench
 
       private
 
-      # @param bars [Array<Numeric>] of UNITS
+      # @param bars [Array<Numeric>] one for each of UNITS
       def add(suite, samples, state, what, bars: [])
         UNITS.each_with_index do |unit, kind|
           more = samples.map { |sample| sample[state][kind] - sample[:never][kind] }

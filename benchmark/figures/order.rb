@@ -5,21 +5,21 @@ require_relative "../support/orders"
 
 module Bench
   module Figures
-    # The call of a service (Orders): CPU of our client beside another that does the same work.
+    # The call of a service (Orders): CPU of a Trunkline client compared with another client that does the same work.
     class Order
-      OBJECTS = 500 # calls for which objects are counted
+      OBJECTS = 500 # calls over which objects are counted
       OBJECT_BARS = { bar: 40, reach: 20 }.freeze
 
       attr_reader :title
 
       # @param title [String]
-      # @param ours [Class] our peer
-      # @param other [Class] the peer beside it
-      # @param label [String] of the other
-      # @param cpu [Array] what the CPU of a request must be against the other's, and what to reach for
-      # @param objects [Boolean] whether the objects of ours are counted too
-      # @param service [Class] Service or Origin, that answers
-      # @param least [Class, nil] a peer that does the part which both have in common
+      # @param ours [Class] the Trunkline peer
+      # @param other [Class] the peer to compare with
+      # @param label [String] of the other peer
+      # @param cpu [Array] the highest CPU per request relative to the other's, and the target
+      # @param objects [Boolean] whether to count the objects of our peer too
+      # @param service [Class] the server to call: Service or Origin
+      # @param least [Class, nil] a peer that does only the work that both have in common
       def initialize(title, ours, other, label:, cpu:, objects: false, service: Origin, least: nil)
         @title = title
         @ours = ours

@@ -4,29 +4,32 @@ require_relative "../support/figure"
 
 module Bench
   module Figures
-    # The call of a service (Orders) in a batch, against the same one at a time.
+    # The call of a service (Orders) in a batch, against the same call one at a time.
     class OrdersInBatch
-      AT_ONCE = 50
+      CONCURRENCY = 50
       CPU = [0.5, 0.35].freeze
 
-      def title = "POST of an order, #{AT_ONCE} in flight"
+      def title = "POST of an order, #{CONCURRENCY} in flight"
 
       def call(suite)
         suite.with_ours(base: suite.origin.plain) do |ours|
           ours.ask(:order_digest, path: Origin::ORDERS)
-          samples = suite.repeat { [nil, AT_ONCE].shuffle.to_h { |at_once| [at_once, cost(suite, ours, at_once)] } }
+          samples = suite.repeat do
+            [nil, CONCURRENCY].shuffle.to_h { |concurrency| [concurrency, cost(suite, ours, concurrency)] }
+          end
           bar, reach = CPU
-          suite.add_cost(title, samples.map { |sample| sample[AT_ONCE] / sample[nil] },
+          suite.add_cost(title, samples.map { |sample| sample[CONCURRENCY] / sample[nil] },
                          "CPU per request against one at a time", "x", bar: bar, reach: reach)
-          suite.add_cost(title, samples.map { |sample| sample[AT_ONCE] }, "CPU", "us/request")
+          suite.add_cost(title, samples.map { |sample| sample[CONCURRENCY] }, "CPU", "us/request")
           suite.add_cost(title, samples.map { |sample| sample[nil] }, "CPU one at a time", "us/request")
         end
       end
 
       private
 
-      def cost(suite, ours, at_once)
-        taken = ours.ask(:orders, path: Origin::ORDERS, seconds: suite.settings.seconds, **{ at_once: at_once }.compact)
+      def cost(suite, ours, concurrency)
+        taken = ours.ask(:orders, path: Origin::ORDERS, seconds: suite.settings.seconds,
+                                  **{ concurrency: concurrency }.compact)
         taken[:cpu] / taken[:requests] * 1e6
       end
     end

@@ -4,7 +4,7 @@ require_relative "../support/figure"
 
 module Bench
   module Figures
-    # Memory of requests that wait in a batch, each with a URL and a block of its own.
+    # Memory of requests that wait in a batch, each with its own URL and block.
     class Queued
       REQUESTS = 100_000
       SECONDS = 120
@@ -13,7 +13,7 @@ module Bench
 
       def call(suite)
         samples = suite.repeat do
-          # A process for each sample: memory that a process has once used does not count again.
+          # A process for each sample: freed memory that a process keeps would hide the growth of a later sample.
           suite.with_ours(base: suite.origin.plain) do |ours|
             ours.ask(:queued, path: Origin::SMALL, count: REQUESTS, limit: SECONDS)
           end

@@ -5,7 +5,7 @@ require_relative "../support/http2"
 
 module Bench
   module Figures
-    # 200 MB over one stream: windows that are too small, or given too late, would show.
+    # 200 MB over one HTTP/2 stream; flow-control windows that are too small, or updated too late, would show here.
     class ReachDownload
       BAR = 0.8
 

@@ -4,8 +4,8 @@ require_relative "../support/figure"
 
 module Bench
   module Figures
-    # A thousand fibers, each of which makes one call to a server that takes 50 ms: first with connections that have to
-    # be made, then once more over those.
+    # A thousand fibers, each of which makes one call to a server that takes 50 ms: first over new connections, then
+    # once more over the kept ones.
     class ReachFibers
       COUNT = 1000
       SECONDS_BAR = 0.25

@@ -5,7 +5,8 @@ require_relative "../support/squid"
 
 module Bench
   module Figures
-    # One GET of 133 bytes after the other through an HTTP proxy, beside the bare libcurl program through the same.
+    # One GET of 133 bytes after the other through an HTTP proxy, compared with the bare libcurl program through the
+    # same proxy.
     class ReachProxy
       BAR = 1.2
 

@@ -5,21 +5,21 @@ require_relative "../support/http2"
 
 module Bench
   module Figures
-    # Lists of GETs over one connection of HTTP/2, with so many streams at once, beside a libcurl multi program that
-    # has one connection as well.
+    # Lists of GETs over one HTTP/2 connection, with a fixed number of concurrent streams, compared with a libcurl multi
+    # program that also has one connection.
     class ReachStreams
-      AT_ONCE = 50
+      CONCURRENCY = 50
       BAR = [1.5, 2.5].freeze
 
       # @param urls [String] one of Paths::KINDS
       def initialize(urls = "distinct") = @urls = urls
 
-      def title = "HTTP/2, #{AT_ONCE} streams on one connection, #{@urls} URLs"
+      def title = "HTTP/2, #{CONCURRENCY} streams on one connection, #{@urls} URLs"
 
       def call(suite)
         HTTP2.verify(suite)
         count_connections(suite)
-        work = Work.gets(Origin::SMALL, urls: @urls, at_once: AT_ONCE)
+        work = Work.gets(Origin::SMALL, urls: @urls, concurrency: CONCURRENCY)
         Competitors.open(suite, work, base: suite.origin.http2) do |competitors|
           competitors.add_first(Peers::Trunkline, http: "h2")
           competitors.add_bare_curl(http2: true)
@@ -32,7 +32,8 @@ module Bench
       def count_connections(suite)
         opened = suite.origin.connections do
           HTTP2.with_ours(suite) do |ours|
-            ours.ask(:lists, path: Origin::SMALL, urls: @urls, at_once: AT_ONCE, seconds: suite.settings.seconds)
+            ours.ask(:lists, path: Origin::SMALL, urls: @urls, concurrency: CONCURRENCY,
+                             seconds: suite.settings.seconds)
           end
         end
         suite.add(Figure.new(name: "#{title}: connections opened", value: opened, unit: "connections", bar: 1,

@@ -4,7 +4,8 @@ require_relative "../support/figure"
 
 module Bench
   module Figures
-    # What a request costs when nearly all of the many in flight wait for their answer: it must not grow with them.
+    # The cost of a request while nearly all of the many in flight wait for their responses: it must not grow with their
+    # number.
     class SlowOrigin
       FEW = 50
       MANY = 1000
@@ -17,8 +18,12 @@ module Bench
         raise Tools::Failed, Origin.slow_missing if Origin.slow_missing
 
         suite.with_ours(base: suite.origin.plain) do |ours|
-          samples = suite.repeat { [FEW, MANY].shuffle.to_h { |at_once| [at_once, cpu(ours, suite, at_once)] } }
-          [FEW, MANY].each { |at_once| add(suite, samples.map { |sample| sample[at_once] }, "at #{at_once} in flight") }
+          samples = suite.repeat do
+            [FEW, MANY].shuffle.to_h { |concurrency| [concurrency, cpu(ours, suite, concurrency)] }
+          end
+          [FEW, MANY].each do |concurrency|
+            add(suite, samples.map { |sample| sample[concurrency] }, "at #{concurrency} in flight")
+          end
           add(suite, samples.map { |sample| sample[MANY] / sample[FEW] }, "at #{MANY} in flight against #{FEW}",
               unit: "x", bar: BAR, reach: REACH)
         end
@@ -30,8 +35,8 @@ module Bench
         suite.add(Figure.of(samples, name: "#{title}: CPU #{what}", unit: unit, better: "lower", **rest))
       end
 
-      def cpu(ours, suite, at_once)
-        taken = ours.ask(:lists, path: Origin::SLOW, urls: "distinct", at_once: at_once,
+      def cpu(ours, suite, concurrency)
+        taken = ours.ask(:lists, path: Origin::SLOW, urls: "distinct", concurrency: concurrency,
                                  seconds: suite.settings.seconds)
         taken[:cpu] / taken[:requests] * 1e6
       end

@@ -6,8 +6,8 @@ require_relative "../support/figure"
 
 module Bench
   module Figures
-    # client.download of 200 MB into a file, beside the curl tool: the CPU of the call in a process that is warm,
-    # against that of curl's whole process.
+    # client.download of 200 MB into a file, compared with the curl tool: the CPU of the call in a warm process, against
+    # that of curl's whole process.
     class StreamDownload
       BAR = 1.1
 

@@ -7,11 +7,11 @@ require "rbconfig"
 
 module Bench
   module Figures
-    # Small server-sent events and lines, which cost most: what is parsed in a second of CPU, against who else parses
-    # them, in pairs of processes that are given the same chunks.
+    # Small server-sent events and lines, which cost most per byte: how many are parsed per second of CPU, against
+    # another parser, in pairs of processes that parse the same chunks.
     class StreamEvents
       COUNT = 1_000_000
-      # Without a bar: lines have no peer that reads an answer.
+      # Lines have no bar, since no peer reads the lines of a response.
       BARS = { %w[trunkline event_stream_parser] => ["events", 10.0], %w[each_line string_io] => ["lines", nil] }.freeze
       NAMES = { "string_io" => "StringIO, which has read them already" }.freeze
       WORK = File.expand_path("../support/stream_work.rb", __dir__)

@@ -6,8 +6,8 @@ require_relative "../support/json_origin"
 
 module Bench
   module Figures
-    # The CPU of bodies of JSON that are read value by value, against JSON.parse of the whole and of each line; and the
-    # memory that a gigabyte takes. Each reading is a process of its own, in pairs.
+    # The CPU of reading JSON bodies value by value, against JSON.parse of the whole body and of each line; and the
+    # memory that a gigabyte takes. Each sample is a separate process; the processes run in pairs.
     class StreamJSON
       BAR = 1.0
       MOST_MEGABYTES = 50

@@ -6,10 +6,10 @@ require_relative "../support/token_origin"
 
 module Bench
   module Figures
-    # Model streams side by side in one process: until the first token of each, from before the first of them was asked
-    # for, beside a program in C that does nothing else; and the memory that they take. Each reading is a process of its
-    # own, in pairs. The bar is for a process that has read as many before, as a service has; its first time is told
-    # beside it.
+    # Concurrent model streams in one process: the time from before the first request until the first token of each
+    # stream, compared with a C program that does nothing else; and the memory that the streams take. Each sample is a
+    # separate process; the processes run in pairs. The bar is for a process that has read as many streams before, as a
+    # service has; the figure of a new process is reported as well.
     class StreamTokens
       STREAMS = 200
       BAR = 1.1
@@ -48,15 +48,15 @@ module Bench
         end
       end
 
-      def first(told, share) = told["firsts"][((told["firsts"].size - 1) * share).round]
+      def first(result, share) = result["firsts"][((result["firsts"].size - 1) * share).round]
 
       def read(*command)
         output = Trunkline::Lab::Limits::Program.run(*command, limit: LIMIT)
-        told = JSON.parse(output.lines.last)
-        [told, told["anew"]].compact.each do |round|
+        result = JSON.parse(output.lines.last)
+        [result, result["anew"]].compact.each do |round|
           raise Tools::Failed, "#{File.basename(command.first)} had #{round["tokens"]} tokens" unless complete?(round)
         end
-        told
+        result
       end
 
       def complete?(round) = round["firsts"].size == STREAMS && round["tokens"] == STREAMS * TokenOrigin::TOKENS

@@ -11,7 +11,7 @@ module Bench
       def call(suite)
         ratios = []
         opened = suite.origin.connections do
-          suite.with_ours(base: suite.origin.plain, pinned: false) do |ours|
+          suite.with_ours(base: suite.origin.plain, core: nil) do |ours|
             ratios = suite.repeat { take(ours, suite.settings.seconds) }
           end
         end

@@ -5,11 +5,11 @@ require "trunkline/lab/peers/async_http"
 module Bench
   module Peers
     class AsyncHTTP < ::Trunkline::Lab::Peers::AsyncHTTP
-      # One task for each in flight: less than one for each request.
-      def list(paths, at_once)
+      # One task per request in flight costs less than one per request.
+      def list(paths, concurrency)
         client = @client ||= open
         left = paths.dup
-        tasks = Array.new(at_once) do
+        tasks = Array.new(concurrency) do
           call = Call.of
           ::Async::Task.current.async do
             while (call.path = left.pop)

@@ -8,9 +8,9 @@ module Bench
       gems "curb" => ">= 1.4"
 
       # Each easy handle is added again, with the next URL, when it is done.
-      def list(paths, at_once)
+      def list(paths, concurrency)
         multi = @multi ||= self.multi
-        easies = (@easies ||= {})[at_once] ||= Array.new(at_once) { open }
+        easies = (@easies ||= {})[concurrency] ||= Array.new(concurrency) { open }
         left = paths.map { |path| "#{@base}#{path}" }
         easies.each do |easy|
           easy.url = left.pop or break

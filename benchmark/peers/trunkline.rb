@@ -6,11 +6,11 @@ require_relative "../support/orders"
 module Bench
   module Peers
     class Trunkline < ::Trunkline::Lab::Peers::Trunkline
-      # As many connections as a list may have in flight are kept to the next.
+      # A list may have this many requests in flight; as many idle connections are kept for the next list.
       MAX_IDLE = 1024
 
-      # @param reuse_bodies [Boolean] a list's bodies are for its block alone
-      # @param busy_poll [Boolean] whether a call that is alone polls for its answer before it sleeps
+      # @param reuse_bodies [Boolean] whether a list's bodies are valid only within its block
+      # @param busy_poll [Boolean] whether a single call polls for its response before it sleeps
       # @param by [String] the method that makes lists: "each", or "batch" with a block for each request
       def initialize(reuse_bodies: false, busy_poll: false, by: "each", **options)
         super(**options)
@@ -19,16 +19,16 @@ module Bench
         @by = by
       end
 
-      def list(paths, at_once, &block)
+      def list(paths, concurrency, &block)
         client = @client ||= open
-        return list_by_batch(client, paths, at_once, &block) if @by == "batch"
+        return list_by_batch(client, paths, concurrency, &block) if @by == "batch"
 
-        client.each(paths, concurrency: at_once, reuse_bodies: @reuse_bodies) do |_path, answer|
+        client.each(paths, concurrency: concurrency, reuse_bodies: @reuse_bodies) do |_path, answer|
           yield body_of(answer)
         end
       end
 
-      # Queues requests, yields, then runs them. Each has a block of its own.
+      # Queues requests with a block for each, yields, then runs them.
       def queued(paths)
         done = 0
         batch = (@client ||= open).batch(concurrency: 50)
@@ -38,7 +38,7 @@ module Bench
         raise "#{done} of #{paths.size} answers" unless done == paths.size
       end
 
-      # A streamed body: what a 200 MB download is for.
+      # Streams the body, as a 200 MB download would be read.
       def download(path)
         size = 0
         (@client ||= open).get(path) { |chunk| size += chunk.bytesize }
@@ -46,7 +46,7 @@ module Bench
       end
 
       # @param bearer [String, nil] the client's token
-      # @yield [read] makes a GET by a client with a cache, and reads the answer
+      # @yield [read] a proc that makes a GET by a client with a cache, and reads the response
       def caching(bearer)
         client = ::Trunkline.new(@base, timeout: @timeout, cache: true, **{ bearer: bearer }.compact)
         yield ->(path) { client.get(path).tap { |answer| answer.status && answer.body } }
@@ -54,14 +54,14 @@ module Bench
         client&.close
       end
 
-      # The least that a user does with an answer: status, one header field, body.
-      # @param at_once [Integer, nil] in a batch with so many in flight; nil: one call after the other
-      def examine(paths, at_once)
+      # Reads the least that a user reads of a response: status, one header field, body.
+      # @param concurrency [Integer, nil] number of requests in flight in a batch; nil: one call after the other
+      def read_all(paths, concurrency)
         client = @client ||= open
-        return paths.each { |path| read(client.get(path)) } unless at_once
+        return paths.each { |path| read(client.get(path)) } unless concurrency
 
-        reader = method(:read).to_proc # one for all: blocks are the caller's objects
-        client.batch(concurrency: at_once) { |batch| paths.each { |path| batch.get(path, &reader) } }
+        reader = method(:read).to_proc # one for all calls: the caller's blocks must not be counted
+        client.batch(concurrency: concurrency) { |batch| paths.each { |path| batch.get(path, &reader) } }
       end
 
       # (see Orders)
@@ -73,8 +73,8 @@ module Bench
       end
 
       # (see Orders)
-      def orders(path, numbers, at_once)
-        (@client ||= open).batch(concurrency: at_once) do |batch|
+      def orders(path, numbers, concurrency)
+        (@client ||= open).batch(concurrency: concurrency) do |batch|
           numbers.each do |number|
             headers = Orders.headers(number)
             call = { json: Orders.content(number), params: Orders.params(number), headers: headers }
@@ -92,8 +92,8 @@ module Bench
         [response.status, response.body]
       end
 
-      def list_by_batch(client, paths, at_once)
-        client.batch(concurrency: at_once) do |batch|
+      def list_by_batch(client, paths, concurrency)
+        client.batch(concurrency: concurrency) do |batch|
           paths.each { |path| batch.get(path) { |answer| yield body_of(answer) } }
         end
       end

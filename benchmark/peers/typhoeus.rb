@@ -7,10 +7,10 @@ module Bench
     class Typhoeus < ::Trunkline::Lab::Peers::Typhoeus
       label "Typhoeus, newest"
 
-      # The handles' connections live in the hydra.
-      def list(paths, at_once)
+      # The connections of the handles are kept by the hydra.
+      def list(paths, concurrency)
         options = @client ||= open
-        hydra = (@hydras ||= {})[at_once] ||= ::Typhoeus::Hydra.new(max_concurrency: at_once)
+        hydra = (@hydras ||= {})[concurrency] ||= ::Typhoeus::Hydra.new(max_concurrency: concurrency)
         paths.each do |path|
           request = ::Typhoeus::Request.new("#{@base}#{path}", options)
           request.on_complete { |response| yield body_of(response) }

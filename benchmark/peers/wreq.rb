@@ -7,8 +7,8 @@ module Bench
     class Wreq < ::Trunkline::Lab::Peers::Wreq
       THREADS = 10
 
-      # It has no other way to do many at once.
-      def list(paths, _at_once, &block)
+      # wreq has no other way to make concurrent requests.
+      def list(paths, _concurrency, &block)
         client = @client ||= open
         shares = paths.each_slice(paths.size.fdiv(THREADS).ceil)
         threads = shares.map { |share| Thread.new { share.map { |path| body(client, Call.of(path: path)) } } }

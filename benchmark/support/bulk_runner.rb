@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# A process that requests so many distinct URLs, by Client#each or as a bulk run, and prints the seconds that it took,
-# the answers, and the most memory that it had (bytes).
+# A process that requests COUNT distinct URLs, by Client#each or by a bulk run, and prints the seconds that it took, the
+# number of responses, and its peak memory in bytes.
 #
 #   ruby bulk_runner.rb each|bulk URL COUNT FOLDER
 

@@ -4,15 +4,15 @@ require_relative "figure"
 require_relative "paired_samples"
 
 module Bench
-  # Turns paired samples into figures: how many times faster our client is than each other, the CPU of its requests
-  # against that of the others, and what a request costs each of them.
+  # Turns paired samples into figures: how many times faster our client is than each other client, the CPU of its
+  # requests relative to that of each other client, and the CPU that a request costs each of them.
   class Comparison
     FASTER_TYPHOEUS = "Typhoeus, the faster pair"
 
     # @param title [String] of the group that the figures make
-    # @param bars [Hash{String => Array}] label => how many times faster it must be, and what to reach for
-    # @param cpu_bars [Hash{String => Array}] label => what the CPU of a request must be against that one's, and what to
-    #   reach for; only those that are named get this figure
+    # @param bars [Hash{String => Array}] label => how many times faster our client must be, and the target
+    # @param cpu_bars [Hash{String => Array}] label => the highest CPU per request relative to that client's, and the
+    #   target; only the clients named here get this figure
     def initialize(suite, title:, bars: {}, cpu_bars: {})
       @suite = suite
       @title = title

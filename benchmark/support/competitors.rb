@@ -7,10 +7,10 @@ require_relative "tools"
 require_relative "work"
 
 module Bench
-  # Clients ready to be timed at the same work, each in a process of its own. A client that cannot be installed, or that
-  # is answered something else than the others, is not timed but named with the reason.
+  # Clients ready to be timed at the same work, each in a separate process. A client that cannot be installed, or that
+  # receives a response different from the others', is not timed but reported with the reason.
   class Competitors
-    # A client or program, and how it is timed.
+    # A client or program, and the callable that times it.
     Member = Struct.new(:label, :timer) do
       def sample(seconds) = timer.call(seconds)
     end
@@ -19,7 +19,7 @@ module Bench
 
     # @param work [Work]
     # @param base [String] "http://127.0.0.1:8080"
-    # @yield [competitors] their processes are stopped whatever happens
+    # @yield [competitors] their processes are stopped afterwards in any case
     def self.open(suite, work, base: suite.origin.plain)
       competitors = new(work, base, ca_file: (suite.origin.ca_file if base.start_with?("https")),
                                     missing: suite.missing, versions: suite.versions)
@@ -28,8 +28,8 @@ module Bench
       competitors&.close
     end
 
-    # @param missing [Hash] label => reason, added to
-    # @param versions [Hash] label => gems and versions, added to
+    # @param missing [Hash] label => reason; entries are added to it
+    # @param versions [Hash] label => gems and versions; entries are added to it
     def initialize(work, base, ca_file:, missing:, versions:)
       @work = work
       @base = base
@@ -41,14 +41,14 @@ module Bench
       @members = []
     end
 
-    # The one that all others are timed beside.
-    # @raise [PeerProcess::Failed] when it cannot be had
+    # Adds the client that all others are compared with.
+    # @raise [PeerProcess::Failed] when it is not available
     def add_first(peer, **options)
       add(peer, **options)
       raise PeerProcess::Failed, @missing[peer.label] if members.empty?
     end
 
-    # @param options [Hash] those of Peer.new
+    # @param options [Hash] options of Peer.new
     def add(peer, label: peer.label, **options)
       return @missing[label] = peer.missing if peer.missing
 
@@ -61,11 +61,11 @@ module Bench
       @missing[label] = error.message
     end
 
-    # @param options [Hash] those of Limits::BareCurl.new
+    # @param options [Hash] options of Limits::BareCurl.new
     def add_bare_curl(**options) = add_program("bare libcurl program", Limits::BareCurl, **options)
     def add_wrk = add_program("wrk", Limits::Wrk)
 
-    # Leaves out a member that failed while it was timed.
+    # Removes a member that failed while it was timed.
     def dismiss(member, reason)
       @missing[member.label] = reason
       @members.delete(member)

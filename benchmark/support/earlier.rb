@@ -6,12 +6,12 @@ require "rbconfig"
 require_relative "lab"
 
 module Bench
-  # Trunkline as it was at another commit of this repository, built once by this Ruby and kept in the cache.
+  # Trunkline at another commit of this repository, built once by this Ruby and kept in the cache.
   module Earlier
     ROOT = File.expand_path("../..", __dir__)
     SECONDS_TO_COMPILE = 300
 
-    # It cannot be had.
+    # Raised when that version cannot be built.
     class Missing < StandardError; end
 
     module_function
@@ -29,7 +29,7 @@ module Bench
 
     def extension(library) = File.join(library, "trunkline", "trunkline.#{RbConfig::CONFIG["DLEXT"]}")
 
-    # The folder appears whole or not at all.
+    # Builds in a folder next to `folder` and renames it at the end, so that an incomplete build is never used.
     def build(commit, folder)
       making = "#{folder}.#{Process.pid}"
       FileUtils.mkdir_p(making)

@@ -6,15 +6,16 @@ require "trunkline/lab/noise"
 require_relative "origin"
 
 module Bench
-  # What a figure depends on: the machine, its load, and the version of everything that took part.
+  # The conditions on which a figure depends: the machine, its load, and the version of each program and library
+  # measured.
   module Environment
-    BUSY = 0.3 # runnable processes beside ours
+    BUSY = 0.3 # runnable processes other than the benchmark's
 
     module_function
 
     def before = Lab::Environment.before.slice(:date, :machine, :load_before)
 
-    # @param noise [Lab::Noise] of the whole run
+    # @param noise [Lab::Noise] measured over the whole run
     def after(environment, noise:, settings:, gems:)
       others = { foreign_cpu: noise.foreign, stolen_cpu: noise.stolen }.compact.transform_values { |cpu| cpu.round(3) }
       environment.merge(load_after: Lab::Environment.load, **others, versions: versions, clients: gems,

@@ -3,11 +3,11 @@
 require_relative "lab"
 
 module Bench
-  # One measured figure, and its bar: the value that it must reach. A figure without a bar is for information. Figures
-  # with a client and a group are rows and columns of the group's table.
+  # One measured figure, and its bar: the value that it must reach. A figure without a bar is informative only. A figure
+  # with a client and a group is one cell of the group's table.
   Figure = Struct.new(:name, :value, :unit, :bar, :reach, :better, :spread, :samples, :note, :group, :client,
                       keyword_init: true) do
-    # The median of the samples.
+    # Makes a figure whose value is the median of the samples.
     def self.of(samples, better: "higher", **rest)
       new(value: Statistics.median(samples), spread: Statistics.spread(samples), samples: samples.size,
           better: better, **rest)

@@ -5,18 +5,18 @@ require_relative "origin"
 require_relative "peer_process"
 
 module Bench
-  # What is measured as HTTP/2 must be HTTP/2, on both sides of the comparison.
+  # Ensures that both sides of an HTTP/2 comparison speak HTTP/2.
   module HTTP2
     SPOKEN = Digest::SHA256.hexdigest("HTTP/2.0")
 
     module_function
 
-    # Our own client, insisting on it.
+    # Our client, which requires HTTP/2 (http: "h2").
     def with_ours(suite, &block)
       suite.with_ours(base: suite.origin.http2, ca_file: suite.origin.ca_file, http: "h2", &block)
     end
 
-    # @raise [PeerProcess::Failed, Limits::Failed] when it is not spoken
+    # @raise [PeerProcess::Failed, Limits::Failed] when HTTP/2 is not spoken
     def verify(suite)
       with_ours(suite) do |ours|
         spoken = ours.ask(:body_digest, path: Origin::PROTOCOL)

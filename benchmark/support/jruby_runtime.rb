@@ -5,7 +5,7 @@ require_relative "../../rakelib/support/chroot"
 require_relative "../../rakelib/support/jruby"
 
 module Bench
-  # The JRuby whose peers are measured: with all of Java's compilers, and kept outside the checkout. It has
+  # The JRuby on which peers are measured, kept outside the checkout: with all of Java's compilers, and with
   # invokedynamic, which is JRuby 10's default.
   JAVA = "-Xmx512m -Djruby.compile.invokedynamic=true"
   JRUBY = JRuby.new("#{Chroot::HOME}/jruby-bench", java: JAVA, gemfile: <<~RUBY)
@@ -17,9 +17,9 @@ module Bench
   # For a Peer whose worker runs on JRuby.
   module OnJRuby
     def runtime = JRUBY
-    def ours? = false
+    def trunkline? = false
 
-    # Those of JRuby are told by the benchmark's page.
+    # The versions of the gems on JRuby are listed by the benchmark's page.
     def versions(_process) = "JRuby #{JRuby::VERSION}"
   end
 end

@@ -9,20 +9,20 @@ require_relative "../peers/jruby/trunkline_on_jruby"
 require_relative "../peers/engines/trunkline_ruby"
 
 module Bench
-  # The lab's sweep, by clients on MRI and on JRuby.
+  # The lab's sweep over clients on MRI and on JRuby.
   class JRubySweep < Trunkline::Lab::Commands::Sweep
     ON_JRUBY = [Peers::TrunklineOnJRuby, Peers::Manticore, Peers::NetHTTPOnJRuby].freeze
     MRI = [Trunkline::Lab::Peer.named("trunkline"), Peers::TrunklineRuby,
            Trunkline::Lab::Peer.named("net_http")].freeze
-    # Name of the result => the lab's server, and how many of a point's calls are made of it.
+    # Name of the result => the lab's server, and the share of each point's calls that are made to that server.
     SERVERS = { "jruby" => ["short", 1.0], "jruby-workers" => ["workers", 0.04] }.freeze
     CONCURRENCIES = [1, 5, 20, 50, 100, 200].freeze
-    # Java compiles what was called often, in the background, on the core that it shares with the client, and again when
-    # what it took for granted ends, as it does with another number in flight: each client has turns with so many calls
-    # in flight, of so many seconds. Where workers limit the clients one is enough.
+    # Java's compiler compiles frequently called code in the background, on the core that it shares with the client, and
+    # again when its assumptions no longer hold, as when the number in flight changes. So each client is warmed up in
+    # turns of [number in flight, seconds]. One turn is enough for "workers", where the server limits the clients.
     WARM_UP = (CONCURRENCIES * 4).map { |step| [step, 8] }.freeze
     WARM_UP_OF_WORKERS = [[50, 45]].freeze
-    # How many times faster than the faster of its peers, with the same number in flight.
+    # How many times faster than the fastest of its peers on JRuby Trunkline must be, with the same number in flight.
     BAR = 2.0
 
     ON_JRUBY.each { |peer| peer.extend(OnJRuby) }
@@ -30,8 +30,8 @@ module Bench
     class << self
       def name = "sweep"
 
-      # @param folder [String] of the results; the page with the chart is in the lab's cache
-      # @param more [Array<String>] options of the lab's sweep
+      # @param folder [String] for the results; the page with the chart is in the lab's cache
+      # @param more [Array<String>] further options of the lab's sweep
       # @return [Integer] exit status
       def all(folder, requests, repeats, more)
         JRUBY.build
@@ -55,7 +55,7 @@ module Bench
 
     def known_peers = MRI + ON_JRUBY
 
-    # The bar is for a server that is not what limits the clients.
+    # The bar applies only to the server that does not limit the clients.
     def status = @below.any? && @place == "short" ? Trunkline::Lab::FAILED : super
 
     def take(competitors)
@@ -65,7 +65,7 @@ module Bench
 
     def compile(member)
       turns_of_warm_up.each do |step, seconds|
-        member.ask(:many, **told(kinds.first, call), concurrency: step, seconds: seconds)
+        member.ask(:many, **task_arguments(kinds.first, call), concurrency: step, seconds: seconds)
       end
     end
 
@@ -79,7 +79,7 @@ module Bench
       compare(samples.select { |(_, _, kind), _| kind == kinds.first })
     end
 
-    # One sentence for each number in flight.
+    # Reports one sentence for each number in flight.
     def compare(taken)
       own, *others = ON_JRUBY.map(&:label)
       taken.keys.map { |key| key[1] }.uniq.sort.each do |step|
@@ -94,7 +94,7 @@ module Bench
       end
     end
 
-    # Without what was refused: a server refuses fast.
+    # Refused calls are not counted: a server refuses fast.
     def rate(taken)
       taken && Trunkline::Lab::Statistics.median(taken.map { |sample| good(sample) / sample[:wall] })
     end

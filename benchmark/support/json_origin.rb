@@ -5,12 +5,12 @@ require "socket"
 require_relative "lab"
 
 module Bench
-  # A server of JSON of any size, in a process of its own: /array/KIND?bytes=N is an array of values of that kind,
-  # /lines/KIND?bytes=N are JSON lines.
+  # A server of JSON bodies of any size, in a separate process: /array/KIND?bytes=N is an array of values of that
+  # kind, /lines/KIND?bytes=N is JSON lines.
   module JSONOrigin
     RANDOM = Random.new(18)
     PROSE = "It was the best of times, it was the worst of times. " * 378
-    # Of the objects, each has 190 bytes, as an API has them.
+    # Each of the "objects" has 190 bytes, which is typical of an API.
     VALUES = {
       "objects" => lambda do |i|
         { id: i, name: "user #{i}", email: "user#{i}@example.test", score: i * 1.5, active: i.even?,
@@ -28,7 +28,7 @@ module Bench
 
     module_function
 
-    # @yield [url] while it runs
+    # @yield [url] while the server runs
     def run
       server = TCPServer.new("127.0.0.1", 0)
       pid = Trunkline::Lab::Processes.spawn(RbConfig.ruby, __FILE__, server.fileno.to_s,
@@ -65,7 +65,7 @@ module Bench
       (pieces - 1).times { connection.write(piece) }
       connection.write(ending)
     rescue SystemCallError
-      nil # the reader has ended
+      nil # the reader has closed the connection
     ensure
       connection.close
     end

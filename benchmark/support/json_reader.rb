@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Reads one body of JSON in one of the ways below, and prints the seconds of CPU that it took, and by how much the
+# Reads one JSON body in one of the ways below, and prints the seconds of CPU that it took, and by how many bytes the
 # process grew:
 #   ruby benchmark/support/json_reader.rb each_json http://127.0.0.1:8080/array/objects?bytes=1000000
 
@@ -21,7 +21,7 @@ def highest = File.read("/proc/self/status")[/^VmHWM:\s+(\d+)/, 1].to_i * 1024
 way, url = ARGV
 client = Trunkline.new(timeout: { connect: 5, read: 30 }, max_body_bytes: nil)
 before = highest
-WAYS.fetch(way).call(client, url.sub(/\d+\z/, "1000000")) # what is loaded once takes no time later
+WAYS.fetch(way).call(client, url.sub(/\d+\z/, "1000000")) # loads everything once, so that the measured run does not
 began = cpu
 WAYS.fetch(way).call(client, url)
 seconds = cpu - began

@@ -2,11 +2,11 @@
 
 %w[bundle cache clock limits peer_process processes statistics].each { |part| require "trunkline/lab/#{part}" }
 
-# The figures of `rake bench:...`, what must hold of them, and how they are reported.
+# The figures of `rake bench:...`, their bars, and their reports.
 module Bench
   Lab = Trunkline::Lab
 
-  # What the benchmarks take from the lab as it is.
+  # Classes of the lab that the benchmarks use unchanged.
   Bundle = Lab::Bundle
   Cache = Lab::Cache
   Clock = Lab::Clock

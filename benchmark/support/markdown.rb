@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Bench
-  # Tables of figures for people to read.
+  # Formats figures as Markdown tables.
   module Markdown
     COLUMNS = { "requests/s" => "requests/s", "us/request" => "CPU us/request",
                 "x" => "Trunkline is faster, times" }.freeze
@@ -17,7 +17,7 @@ module Bench
       table(["figure", "value", "must", "reach for", "holds"], rows)
     end
 
-    # A row for each client, the fastest first.
+    # One row for each client, the fastest first.
     def clients(figures)
       rows = figures.group_by(&:client).transform_values { |own| own.to_h { |figure| [figure.unit, figure] } }
       rows.select! { |_, own| own.key?("requests/s") }

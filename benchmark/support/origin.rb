@@ -4,7 +4,7 @@ require "trunkline/lab/origins/nginx"
 require_relative "lab"
 
 module Bench
-  # The lab's nginx, with what the benchmarks ask for beyond that.
+  # The lab's nginx, with further locations for the benchmarks.
   class Origin < Trunkline::Lab::Origins::Nginx
     Missing = Trunkline::Lab::Origins::Missing
     SMALL = Trunkline::Lab::Origins::SHORT
@@ -14,14 +14,14 @@ module Bench
     BODIES = { SMALL => Trunkline::Lab::Origins::SHORT_BODY, MEDIUM => Trunkline::Lab::Origins::MEDIUM_BODY,
                ORDERS => Trunkline::Lab::Origins::ORDERS_BODY }.freeze
     LARGE_BYTES = 200 * 1024 * 1024
-    # Answered with the protocol of the request, such as "HTTP/2.0".
+    # The response's body is the protocol of the request, such as "HTTP/2.0".
     PROTOCOL = "/protocol"
-    # Answered after a while by nginx's echo module.
+    # nginx's echo module delays the responses of these paths, by the number of seconds in the path.
     SLOW = "/after/0.1"
     HALF_SLOW = "/after/0.05"
-    # As SMALL, for an hour.
+    # The response of SMALL, cacheable for an hour.
     KEPT = "/kept"
-    # Where distributions keep the system's authorities.
+    # Files in which distributions keep the system's CA bundle.
     AUTHORITIES = [OpenSSL::X509::DEFAULT_CERT_FILE, "/etc/ssl/certs/ca-certificates.crt"].freeze
 
     # @raise [Missing]
@@ -31,22 +31,23 @@ module Bench
       super
     end
 
-    # What a path is answered with; the slow ones as SMALL.
+    # The response body of a path; the slow paths have SMALL's.
     def self.body(path) = BODIES.fetch(path, BODIES.fetch(SMALL))
 
-    # A path's answer, for titles.
+    # Describes a path's response, for titles.
     def self.describe(path)
       "#{body(path).bytesize} B#{" of JSON with 12 fields" if path == ORDERS}"
     end
 
-    # The orders of bench:real go to it.
+    # The server for the orders of bench:real.
     # @yield [base] its URL
     def self.serve(suite) = yield(suite.origin.plain)
 
-    # Why there is nothing at SLOW and HALF_SLOW, or nil.
+    # The reason why SLOW and HALF_SLOW are not served, or nil.
     def self.slow_missing = ("nginx's echo module is not installed (bin/setup installs it)" unless echo_module)
 
-    # The system's authorities and ours in one file: what verifying costs when there are more than a hundred to parse.
+    # The system's CA bundle and our test CA in one file, to measure verification with more than a hundred authorities
+    # to parse.
     def bundle_file
       system = AUTHORITIES.find { |file| File.size?(file) }
       File.join(folder, "bundle.pem").tap do |file|

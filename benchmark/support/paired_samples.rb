@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Bench
-  # Times our client beside every other competitor: always the two right after each other, the order within a pair and
-  # the order of the pairs mixed, so that a moment of noise on the machine meets both or is lost in the median.
+  # Times our client and each other competitor in pairs: the two run right after each other. The order within a pair and
+  # the order of the pairs are shuffled, so that a moment of noise on the machine affects both or is lost in the median.
   class PairedSamples
     Pair = Struct.new(:ours, :theirs) do
       def times_faster = rate(ours) / rate(theirs)

@@ -3,16 +3,17 @@
 require "trunkline/lab/peer"
 
 module Bench
-  # A client that the lab does not know, or that is called otherwise here: one file in peers/. It says how it is opened,
-  # and how it fetches a path. One that can have many in flight also has
-  #   list(paths, at_once) { |body| ... }
-  # which fetches each of the paths, with as many in flight as it may, and yields each body; and raises when one is not
-  # had. Its connections are kept from list to list.
+  # A client that the lab does not have, or that the benchmarks call differently: one file in peers/. A subclass
+  # implements how the client is opened, and how it fetches a path. A client that can make concurrent requests also
+  # implements
+  #   list(paths, concurrency) { |body| ... }
+  # which fetches each of the paths, with at most `concurrency` in flight, and yields each body; it raises when a
+  # request fails. Its connections are kept from list to list.
   class Peer < Trunkline::Lab::Peer
     Call = Trunkline::Lab::Peer::Call
 
     class << self
-      # The lab's, and those of a folder below peers/, which stand for the lab's of the same name.
+      # Loads the lab's peers, and those of a folder below peers/, which replace the lab's peers of the same name.
       # @return [Array<Class>]
       def load_all(folder = ".")
         Trunkline::Lab::Peer.all
@@ -39,7 +40,7 @@ module Bench
     end
   end
 
-  # One class for each client.
+  # Holds one class for each client.
   module Peers
   end
 end

@@ -3,16 +3,16 @@
 %w[suite environment report].each { |part| require_relative part }
 
 module Bench
-  # What each `rake bench:...` runs: its groups of figures, one after the other, on one origin; then the report.
+  # Runs the groups of figures of one `rake bench:...`, one after the other, on one origin; then writes the report.
   class Program
     # @param name [String] of the report
-    # @param groups [Hash{String => #call, Array<#call>}] by the names that BENCH_ONLY knows them by
+    # @param groups [Hash{String => #call, Array<#call>}] groups by their names in BENCH_ONLY
     def initialize(name, groups)
       @name = name
       @groups = groups
     end
 
-    # Ends the process with 1 when a figure does not hold or a group could not be measured.
+    # Exits with status 1 when a figure misses its bar or a group could not be measured.
     def run
       settings = Settings.from_environment
       groups = chosen(settings)

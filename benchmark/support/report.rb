@@ -5,7 +5,7 @@ require_relative "environment"
 require_relative "markdown"
 
 module Bench
-  # Writes what was measured as NAME.json, for programs, and NAME.md, for people.
+  # Writes the figures as NAME.json, for programs, and NAME.md, for people.
   class Report
     def initialize(environment:, figures:, missing:, title:)
       @environment = environment

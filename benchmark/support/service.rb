@@ -4,11 +4,12 @@ require "trunkline/lab/origins/puma"
 require_relative "lab"
 
 module Bench
-  # A Rack application under Puma, on the origin's core, that parses the JSON it is sent and answers with the same.
+  # A Rack application under Puma, on the origin's core, that parses the JSON of a request and responds with the same
+  # JSON.
   module Service
     THREADS = 16
 
-    # @yield [base] its URL
+    # @yield [base] the service's URL
     def self.serve(_suite)
       Lab::Origins::Puma.open(app: "echo", threads: THREADS) { |service| yield service.plain }
     rescue Lab::Origins::Missing => error

@@ -3,11 +3,11 @@
 require_relative "lab"
 
 module Bench
-  # How much is measured. The defaults make the figures that may be published; less is for a quick look.
+  # How much is measured. The defaults make the figures that may be published; smaller values are for a quick check.
   #   BENCH_REPEATS   samples of each pair (7)
   #   BENCH_SECONDS   length of one sample (0.5)
   #   BENCH_REQUESTS  calls of the memory figure (1,000,000)
-  #   BENCH_ONLY      figures to take, by the names of the files in figures/ ("plain,download")
+  #   BENCH_ONLY      figures to measure, by the names of the files in figures/ ("plain,download")
   #   BENCH_PEERS     clients to compare with, by the names of the files in peers/ ("net_http,typhoeus", "none")
   #   BENCH_EARLIER   the commit of this repository that bench:real builds and compares with (cc87a94)
   Settings = Struct.new(:repeats, :seconds, :requests, :only, :peers, :earlier, keyword_init: true) do
@@ -19,7 +19,7 @@ module Bench
 
     def complete? = repeats >= 7 && seconds >= 0.5 && requests >= 1_000_000 && only.nil? && peers.nil?
 
-    # A quick look must not replace published results.
+    # The results of a quick check must not replace published ones.
     def results_folder = complete? ? File.expand_path("../results", __dir__) : Cache.directory("quick")
   end
 end

@@ -5,7 +5,7 @@ require "trunkline/lab/origins/nginx"
 require_relative "lab"
 
 module Bench
-  # squid as an open HTTP proxy that keeps nothing but connections, on the origin's core.
+  # squid as an open HTTP proxy that caches nothing but keeps connections, on the origin's core.
   class Squid
     extend Lab::Origins::InFolder
 
@@ -21,7 +21,7 @@ module Bench
     def url = "http://127.0.0.1:#{@port}"
 
     def start
-      File.chmod(0o777, @folder) # it gives its rights up
+      File.chmod(0o777, @folder) # squid drops its privileges
       File.write(File.join(@folder, "squid.conf"), configuration)
       @pid = Processes.spawn(Processes.available?("squid"), "-N", "-f", File.join(@folder, "squid.conf"),
                              core: Processes::ORIGIN_CORE, %i[out err] => File::NULL)

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Parses one stream in a process of its own, and prints how many events or lines there were and the seconds of CPU:
+# Parses one stream in a separate process, and prints the number of events or lines and the seconds of CPU:
 #   ruby stream_work.rb WHO COUNT
-# Each WHO of a kind is given the same chunks.
+# Parsers of the same kind of stream receive the same chunks.
 
 require "stringio"
 require "trunkline"
@@ -21,7 +21,7 @@ streamed = lambda do |text, &read|
 end
 chunks = ->(text) { Array.new(text.bytesize.fdiv(CHUNK).ceil) { |at| text.byteslice(at * CHUNK, CHUNK) } }
 
-# What is measured, from what is prepared.
+# Parser => [proc that prepares its input, proc that is measured with that input]
 WORK = {
   "trunkline" => [events >> chunks, lambda do |given|
     parser = Trunkline::EventStreamParser.new

@@ -6,7 +6,7 @@ require_relative "paired_samples"
 require_relative "settings"
 
 module Bench
-  # What every group of figures is given: the origin, how much to measure, and where to put what was found.
+  # The context of every group of figures: the origin, how much to measure, and where to add the results.
   class Suite
     attr_reader :origin, :settings, :figures, :missing, :versions, :failures
 
@@ -24,7 +24,7 @@ module Bench
       say_result(figure)
     end
 
-    # A figure of which less is better.
+    # Adds a figure for which lower is better.
     def add_cost(title, samples, what, unit, **rest)
       add(Figure.of(samples, name: "#{title}: #{what}", unit: unit, better: "lower", **rest))
     end
@@ -39,7 +39,7 @@ module Bench
       say "  failed: #{error.message}"
     end
 
-    # Our own client in a process of its own.
+    # Yields our client in a separate process.
     def with_ours(**options)
       process = PeerProcess.new(Peers::Trunkline, **options)
       yield process

@@ -9,61 +9,61 @@ require_relative "peer"
 require_relative "ticker"
 
 module Bench
-  # What a client's process can be told to do with its peer, beyond the lab's tasks. Where a task has urls:, that is one
-  # of Paths::KINDS.
+  # Tasks that the process of a client can run with its peer, beyond the lab's tasks. The argument urls: of a task is
+  # one of Paths::KINDS.
   class Tasks < Trunkline::Lab::Tasks
-    CALLS_PER_CLOCK_LOOK = 8
+    CALLS_PER_CLOCK_READ = 8
     CALLS_UNTIL_THE_HEAP_SETTLES = 20_000
-    # A list is so long that its beginning and its end, with fewer in flight, count for little.
+    # A list is long enough that its beginning and its end, with fewer in flight, have little weight.
     ROUNDS_OF_A_LIST = 20
     SHORTEST_LIST = 500
     LONGEST_LIST = 10_000
 
-    # @param at_once [Integer, nil] as a list with so many in flight, of which each answer must be the same
-    def body_digest(path:, at_once: nil)
+    # @param concurrency [Integer, nil] number of requests in flight in a list, whose responses must all be the same
+    def body_digest(path:, concurrency: nil)
       @peer.session do
-        bodies = [at_once ? nil : fetch(path)].compact
-        @peer.list(Array.new(at_once * 2, path), at_once) { |body| bodies |= [body.dup] } if at_once
+        bodies = [concurrency ? nil : fetch(path)].compact
+        @peer.list(Array.new(concurrency * 2, path), concurrency) { |body| bodies |= [body.dup] } if concurrency
         raise "#{bodies.size} different answers" unless bodies.size == 1
 
         Digest::SHA256.hexdigest(bodies.first)
       end
     end
 
-    # @return [String] a digest of the JSON that one order is answered with
+    # @return [String] a digest of the JSON in the response to one order
     def order_digest(path:)
       @peer.session { Digest::SHA256.hexdigest(JSON.generate(@peer.order(path, 1))) }
     end
 
-    # Calls one after the other for some seconds, after a tenth of that to warm up.
+    # Makes calls one after the other for `seconds`, after a tenth of that time to warm up.
     def gets(path:, urls:, seconds:)
       paths = paths(path, urls)
       @peer.session { for_seconds(seconds) { |count| @peer.gets(paths, count) } }
     end
 
-    # Lists of GETs one after the other, with so many in flight, for some seconds.
-    def lists(path:, urls:, at_once:, seconds:)
+    # Makes lists of GETs one after the other, with `concurrency` in flight, for `seconds`.
+    def lists(path:, urls:, concurrency:, seconds:)
       paths = paths(path, urls)
-      count = length(at_once)
+      count = length(concurrency)
       @peer.session do
-        list(paths.take(at_once * 2), at_once)
-        until_over(seconds) { list(paths.take(count), at_once) }
+        list(paths.take(concurrency * 2), concurrency)
+        until_over(seconds) { list(paths.take(count), concurrency) }
       end
     end
 
-    # Orders (Orders), one after the other or in batches with so many in flight.
-    def orders(path:, seconds:, at_once: nil)
+    # Makes orders (Orders), one after the other or in batches with `concurrency` in flight.
+    def orders(path:, seconds:, concurrency: nil)
       @number ||= Paths::FIRST
       @peer.session do
-        next for_seconds(seconds) { |count| count.times { @peer.order(path, @number += 1) } } unless at_once
+        next for_seconds(seconds) { |count| count.times { @peer.order(path, @number += 1) } } unless concurrency
 
-        some_orders(path, at_once * 2, at_once)
-        until_over(seconds) { some_orders(path, length(at_once), at_once) }
+        some_orders(path, concurrency * 2, concurrency)
+        until_over(seconds) { some_orders(path, length(concurrency), concurrency) }
       end
     end
 
-    # Resident bytes for each of many requests that are queued before the first of them is sent, and the most while
-    # they run.
+    # Returns the resident bytes per request of many requests that are queued before the first is sent, and the peak
+    # while they run.
     def queued(path:, count:)
       fetch(path)
       GC.start
@@ -73,20 +73,20 @@ module Bench
       { queued: (waiting - before) * 1024.0 / count, peak: (memory("VmHWM") - before) * 1024.0 / count }
     end
 
-    # Calls that the peer makes together.
+    # Measures calls that the peer makes concurrently.
     def parallel(path:, count:)
       asked = paths(path, "distinct").take(count)
       { wall: elapsed { whole(@peer.parallel(asked), count) } }
     end
 
-    # One call from each of many fibers at once, by a client just opened; and the same once more, over its connections.
+    # Makes one call from each of many concurrent fibers, by a client just opened; and once more, over its connections.
     def fibers(path:, count:)
       @peer.finish
       asked = paths(path, "distinct")
       @peer.session { %i[new kept].to_h { |part| [part, Clock.measure { fibers_once(asked.take(count)) }] } }
     end
 
-    # Calls from several threads that share the peer, for some seconds.
+    # Makes calls from several threads that share the peer, for `seconds`.
     def from_threads(path:, seconds:, threads:)
       fetch(path)
       @asked = @asked.to_i + 1
@@ -99,11 +99,11 @@ module Bench
       end
     end
 
-    # GETs one after the other, or lists of as many as are in flight, beside a thread that computes.
-    def beside_computing(path:, seconds:, at_once: nil)
+    # Makes GETs one after the other, or lists of `concurrency` GETs, while another thread computes.
+    def beside_computing(path:, seconds:, concurrency: nil)
       asked = paths(path, "distinct")
-      one = ->(count) { at_once ? list(asked.take(count), at_once) : count.times { fetch(asked.next) } }
-      count = at_once || 1
+      one = ->(count) { concurrency ? list(asked.take(count), concurrency) : count.times { fetch(asked.next) } }
+      count = concurrency || 1
       over = false
       @peer.session do
         one.call(count)
@@ -115,22 +115,23 @@ module Bench
       end
     end
 
-    # A number of calls, by the client as it is.
+    # Makes a number of calls with the open client.
     def calls(path:, count:) = super(call: { path: path }, count: count, anew: false)
 
-    # Ruby objects allocated per GET of which the status, one header field and the body are read, without the URL.
-    # @param at_once [Integer, nil] in batches with so many in flight
-    def objects(path:, urls:, count:, at_once: nil)
+    # Ruby objects allocated per GET including the reading of status, one header field and body, without the URL.
+    # @param concurrency [Integer, nil] number of requests in flight in batches
+    def objects(path:, urls:, count:, concurrency: nil)
       asked = paths(path, urls)
       @peer.session do
-        @peer.examine(asked.take(100), at_once)
+        @peer.read_all(asked.take(100), concurrency)
         urls_of_calls = asked.take(count)
-        { objects: allocated { @peer.examine(urls_of_calls, at_once) } / count.to_f }
+        { objects: allocated { @peer.read_all(urls_of_calls, concurrency) } / count.to_f }
       end
     end
 
-    # CPU in microseconds, and Ruby objects, of a GET: in a process that never had a listener, after one was taken off,
-    # and with one. The least of so many turns: other programs, and caches that fill up, only add to it.
+    # CPU in microseconds, and Ruby objects, of a GET: in a process that never had a listener, after one was removed,
+    # and with one. Each value is the minimum of `turns` turns, since other programs and caches that fill up only add to
+    # it.
     def listeners(path:, count:, turns:)
       asked = paths(path, "distinct")
       least = -> { Array.new(turns) { cost_of_gets(asked.take(count)) }.transpose.map(&:min) }
@@ -144,7 +145,7 @@ module Bench
       end
     end
 
-    # CPU in microseconds of a GET that the cache answers: the least of so many turns, as above.
+    # CPU in microseconds of a GET that the cache answers: the minimum of `turns` turns, as in #listeners.
     # @param bearer [String, nil] the client's token
     def cache_hits(path:, count:, turns:, bearer:)
       asked = paths(path, "distinct").take(count)
@@ -156,7 +157,7 @@ module Bench
       end
     end
 
-    # Ruby objects allocated per order, without those that the caller's literals and JSON make.
+    # Ruby objects allocated per order, without those of the caller's literals and of JSON.
     def order_objects(path:, count:)
       @peer.session do
         text = JSON.generate(@peer.order(path, 1))
@@ -167,17 +168,17 @@ module Bench
       end
     end
 
-    # One large body, streamed or in one String, beside a thread that wakes up every millisecond.
+    # Reads one large body, streamed or as one String, while another thread wakes up every millisecond.
     def download(path:, streamed: true)
       bytes = wall = nil
-      GC.start # to give 200 MB of the sample before back to the system takes 30 ms
+      GC.start # returning the 200 MB of the sample before to the system takes 30 ms
       late = Ticker.lateness do
         wall = elapsed { bytes = streamed ? @peer.download(path) : fetch(path).bytesize }
       end
       { bytes: bytes, wall: wall, late_ms: late * 1000 }
     end
 
-    # The same thread while this process only waits for another program.
+    # Measures the same thread while this process only waits for another program.
     def wait_for_program(command:)
       output = nil
       late = Ticker.lateness { output = IO.popen(command, &:read) }
@@ -186,7 +187,7 @@ module Bench
       { output: output, late_ms: late * 1000 }
     end
 
-    # Resident memory, descriptors and threads before and after many calls.
+    # Resident memory, file descriptors and threads before and after many calls.
     def footprint(path:, count:)
       warm = [count / 10, CALLS_UNTIL_THE_HEAP_SETTLES].max
       asked = paths(path, "distinct")
@@ -200,12 +201,12 @@ module Bench
 
     private
 
-    # Kept from sample to sample, so that no number comes twice.
+    # Kept from sample to sample, so that no number is used twice.
     def paths(path, urls) = (@paths ||= {})[[path, urls]] ||= Paths.new(path, urls)
 
-    def length(at_once) = (at_once * ROUNDS_OF_A_LIST).clamp(SHORTEST_LIST, LONGEST_LIST)
+    def length(concurrency) = (concurrency * ROUNDS_OF_A_LIST).clamp(SHORTEST_LIST, LONGEST_LIST)
 
-    # @return [String] the body of a 200; anything else is an error of the benchmark
+    # @return [String] the body of a response with status 200; any other status is an error of the benchmark
     def fetch(path, call = @call ||= Peer::Call.of)
       call.path = path
       status, body = @peer.call(call)
@@ -214,16 +215,16 @@ module Bench
       body
     end
 
-    def list(paths, at_once)
+    def list(paths, concurrency)
       done = 0
-      @peer.list(paths, at_once) { done += 1 }
+      @peer.list(paths, concurrency) { done += 1 }
       whole_count(done, paths.size)
     end
 
-    def some_orders(path, count, at_once)
+    def some_orders(path, count, concurrency)
       done = 0
       numbers = (@number + 1)..(@number += count)
-      @peer.orders(path, numbers, at_once) { done += 1 }
+      @peer.orders(path, numbers, concurrency) { done += 1 }
       whole_count(done, count)
     end
 
@@ -239,17 +240,17 @@ module Bench
 
     def memory(what) = File.read("/proc/self/status")[/#{what}:\s+(\d+)/, 1].to_i
 
-    # Measures a block that makes so many calls as it is told.
+    # Measures a block that makes as many calls as its argument says.
     def for_seconds(seconds)
       warm = Clock.now + (seconds / 10)
-      yield CALLS_PER_CLOCK_LOOK while Clock.now < warm
+      yield CALLS_PER_CLOCK_READ while Clock.now < warm
       until_over(seconds) do
-        yield CALLS_PER_CLOCK_LOOK
-        CALLS_PER_CLOCK_LOOK
+        yield CALLS_PER_CLOCK_READ
+        CALLS_PER_CLOCK_READ
       end
     end
 
-    # Measures a block that returns how many calls it made.
+    # Measures a block that returns the number of calls that it made.
     def until_over(seconds)
       Clock.measure do
         deadline = Clock.now + seconds
@@ -263,8 +264,8 @@ module Bench
       call = Peer::Call.of
       done = 0
       while Clock.now < deadline
-        CALLS_PER_CLOCK_LOOK.times { fetch(paths.next, call) }
-        done += CALLS_PER_CLOCK_LOOK
+        CALLS_PER_CLOCK_READ.times { fetch(paths.next, call) }
+        done += CALLS_PER_CLOCK_READ
       end
       done
     end

@@ -3,11 +3,12 @@
 require_relative "lab"
 
 module Bench
-  # A thread that sleeps one millisecond at a time: how late it wakes up is how long others kept it from running.
+  # A thread that sleeps one millisecond at a time: its delay in waking up is the time for which other threads kept it
+  # from running.
   module Ticker
     INTERVAL = 0.001
 
-    # @return [Float] seconds, the latest tick while the block ran
+    # @return [Float] seconds, the largest delay of a tick while the block ran
     def self.lateness
       worst = 0.0
       done = false

@@ -4,8 +4,9 @@ require "socket"
 require_relative "lab"
 
 module Bench
-  # A server of tokens, in a process of its own: it answers each request with server-sent events, the first WAIT seconds
-  # after the request and the others PACE apart, and closes. One thread writes all of them, as they are due.
+  # A server of tokens, in a separate process: it responds to each request with server-sent events, the first WAIT
+  # seconds after the request and the others PACE seconds apart, and closes. One thread writes all of them, when they
+  # are due.
   module TokenOrigin
     WAIT = 0.2
     PACE = 0.05
@@ -17,7 +18,7 @@ module Bench
 
     module_function
 
-    # @yield [port] while it runs
+    # @yield [port] while the server runs
     def run
       server = TCPServer.new("127.0.0.1", 0)
       pid = Trunkline::Lab::Processes.spawn(RbConfig.ruby, __FILE__, server.fileno.to_s,
@@ -30,7 +31,7 @@ module Bench
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-    # A stream begins when its request is there whole; one that is due comes before those that are not.
+    # A stream begins when its request is complete; `streams` is sorted by the time when the next event is due.
     def serve(server)
       asking = {}
       streams = []
@@ -67,7 +68,7 @@ module Bench
         streams.insert(at, stream)
       end
     rescue SystemCallError
-      nil # the reader has ended
+      nil # the reader has closed the connection
     end
   end
 end

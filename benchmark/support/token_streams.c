@@ -1,6 +1,6 @@
-/* The least that a program can do to read model streams side by side: connections that do not block
- * and epoll. Prints JSON: the seconds until the first token of each, from before the first
- * connection was opened, in order; the tokens of all; by how many bytes it grew.
+/* The least work with which a program can read concurrent model streams: non-blocking connections
+ * and epoll. Prints JSON: the seconds from before the first connection was opened until the first
+ * token of each stream, sorted; the number of all tokens; by how many bytes the process grew.
  *   token_streams PORT STREAMS */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -22,7 +22,7 @@
 typedef struct {
     int socket;
     bool asked, begun;
-    char rest[8192]; /* of what has come: what ends no event yet */
+    char rest[8192]; /* received bytes that end no event yet */
     size_t length;
 } stream;
 
@@ -82,7 +82,7 @@ static void take_events(stream *s, double started) {
     memmove(s->rest, at, s->length);
 }
 
-/* False: it has ended. */
+/* Returns false when the stream has ended. */
 static bool read_stream(stream *s, double started) {
     ssize_t got = read(s->socket, s->rest + s->length, sizeof(s->rest) - s->length);
     if (got < 0 && errno == EAGAIN) return true;

@@ -3,7 +3,7 @@
 require_relative "lab"
 
 module Bench
-  # The programs beside the Ruby clients.
+  # The programs that are measured in addition to the Ruby clients.
   module Tools
     Failed = Limits::Failed
   end
@@ -19,7 +19,7 @@ module Bench
       @version = http2 ? "--http2" : "--http1.1"
     end
 
-    # Prints the seconds that the download took.
+    # The command prints the seconds that the download took.
     def command(url)
       ["curl", "--silent", "--show-error", "--cacert", @ca_file, @version, "--output", File::NULL,
        "--write-out", SECONDS, url]

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Runs the tests of the files that it is given, and names those that took longest. Some of the files load the tests of
-# others, as to run them again over HTTP/2; those of the others run with their own files.
+# Runs the tests of the given files, and reports those that took longest. Some of the files load the tests of other
+# files, for instance to run them again over HTTP/2; the tests of those files run only when their file is given.
 
 FILES = ARGV.map { |file| File.expand_path(file) }.freeze
 ARGV.clear
@@ -12,7 +12,7 @@ Minitest::Runnable.runnables.reject! do |tests|
   file && File.basename(file).start_with?("test_") && !FILES.include?(File.expand_path(file))
 end
 
-# Where the time of a suite goes.
+# Reports the tests that took longest.
 class SlowestTests < Minitest::AbstractReporter
   LONG = 5.0 # seconds
 

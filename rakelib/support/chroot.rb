@@ -3,15 +3,15 @@
 require "fileutils"
 require "shellwords"
 
-# One Debian release in a folder of its own, built once and kept outside the checkout, where the suite
-# runs with that release's Ruby and OpenSSL. It shares the loopback network with this machine.
+# A Debian release in a separate folder, built once and kept outside the checkout, where the suite runs with that
+# release's Ruby and OpenSSL. It shares the loopback network with this machine.
 class Chroot
   HOME = File.join(ENV.fetch("XDG_CACHE_HOME", File.expand_path("~/.cache")), "trunkline")
 
-  # What a fresh minbase needs before bin/setup can do the rest.
+  # Packages that a fresh minbase needs before bin/setup can install the rest.
   BASE_PACKAGES = %w[ca-certificates git].freeze
 
-  # A Ruby that is not the release's default has no plain `ruby` or `bundle`: these stand in for them.
+  # A Ruby that is not the release's default provides no plain `ruby` or `bundle`: wrappers of these commands call it.
   WRAPPED_COMMANDS = %w[gem bundle rake].freeze
 
   attr_reader :name
@@ -29,7 +29,7 @@ class Chroot
 
   def path = File.join(HOME, name)
 
-  # Builds into a folder beside, renamed when complete, so that a half-built one is never used.
+  # Builds into a folder next to `path` and renames it when complete, so that an incomplete one is never used.
   def build
     return if File.directory?(path)
 
@@ -44,8 +44,8 @@ class Chroot
     File.rename(partial, path)
   end
 
-  # Runs one shell command inside, in /work, with /proc and /dev mounted for just as long as it runs.
-  # Returns whether it succeeded, or raises when it did not.
+  # Runs one shell command inside, in /work, with /proc and /dev mounted only while it runs. Returns whether it
+  # succeeded; raises instead when it failed and `exception` is true.
   def run(command, root: path, exception: true)
     mounts = "mount -t proc proc #{root.shellescape}/proc && mount --rbind /dev #{root.shellescape}/dev"
     inside = "cd /work 2>/dev/null || cd /; #{command}"
@@ -54,7 +54,7 @@ class Chroot
        unsetenv_others: true, exception: exception)
   end
 
-  # Replaces /work inside by this checkout: what git knows and what it would add, nothing built.
+  # Replaces /work inside by the tracked and the unignored files of this checkout, without anything built.
   def copy_checkout(from)
     work = File.join(path, "work")
     FileUtils.rm_rf(work)
@@ -71,14 +71,15 @@ class Chroot
   def debootstrap_options = []
   def debootstrap_script = []
 
-  # A clean one: what Bundler, rake or a version manager set for this machine's Ruby is not for the one inside.
+  # A clean environment: variables that Bundler, rake or a version manager set for this machine's Ruby must not reach
+  # the Ruby inside.
   def environment
     kept = ENV.select { |name, _| name.match?(/\A(TERM|TRUNKLINE_.*|.*_proxy)\z/i) }
     kept.merge("LANG" => "C.UTF-8", "HOME" => "/root", "DEBIAN_FRONTEND" => "noninteractive",
                "PATH" => "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
   end
 
-  # The archive that this machine itself uses; its address is nobody's business but the machine's.
+  # The package archive that this machine itself uses, so that its address is not written down here.
   def archive
     format = "$(REPO_URI)"
     uris = IO.popen(["apt-get", "indextargets", "--format", format, "Identifier: Packages", "Label: Debian"], &:read)
@@ -93,7 +94,8 @@ class Chroot
     run("update-ca-certificates", root: root)
   end
 
-  # The machine's proxies, and patience: a copy of a moving release may be older than its own date of expiry.
+  # This machine's proxies, and no check of expiry: a mirror of a moving release may be older than its own date of
+  # expiry.
   def apt_settings
     proxies = IO.popen(%w[apt-config dump], &:readlines).grep(/\AAcquire::\w+::proxy/i)
     proxies + ["Acquire::Check-Valid-Until \"false\";\n"]
@@ -103,7 +105,7 @@ class Chroot
     File.write(File.join(root, "etc/apt/sources.list.d/#{@extra_suite}.list"), "deb #{archive} #{@extra_suite} main\n")
   end
 
-  # The compiler comes first, from the release itself: the extra suite would bring another libc with it.
+  # The compiler is installed first, from the release itself: the extra suite would bring another libc with it.
   def install_ruby(root)
     install = "apt-get install --yes --no-install-recommends"
     target = @extra_suite ? "--target-release #{@extra_suite}" : ""

@@ -3,24 +3,24 @@
 require "open3"
 require_relative "command"
 
-# Runs each section as a rake of its own, shows what it prints, and counts what passed and failed. Two sections more
-# than there are processors run at once, since many wait for much of their time; but no two of one namespace of rake,
-# which may share a folder. A section that needs the processors, or changes the extensions that others load, runs before
-# the others, beside none but a quiet one, which gets what it leaves of the processors.
+# Runs each section as a separate rake process, shows its output, and counts what passed and failed. As many sections as
+# there are processors plus two run in parallel, since many wait for much of their time; but never two of one rake
+# namespace, which may share a folder. A section that needs the processors, or changes the extensions that others load,
+# runs before the others; only a quiet section runs beside it, at a lower priority.
 class CI
-  # How tools say what they ran. What says neither counts as one.
+  # The summaries that tools print. A section that prints none counts as one test.
   MINITEST = /^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) skips/
   RSPEC = /^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?/
   TALLY = /^(?:[\w .-]+: )?(\d+) passed, (\d+) failed$/
 
-  # How a task says what it could not run, and why.
+  # The line in which a task reports what it could not run, and why.
   NOT_RUN = /^not run: .*/
 
-  # What Minitest says of one failure, up to the next empty line.
+  # Minitest's report of one failure, up to the next empty line.
   FAILURE = /^ +\d+\) (?:Failure|Error):\n(?:.+\n)+/
 
-  # Lines of a failed section, and of each of its failures, that are said again behind the summary: what is left of a
-  # log is often its end.
+  # Lines of a failed section, and of each of its failures, that are repeated after the summary: of a log, often only
+  # the end is kept.
   ENDING = 20
 
   # Characters of a failure's message in the list at the very end.
@@ -32,7 +32,7 @@ class CI
        *failures.flat_map { |failure| failure.lines.first(ENDING) }]
     end
 
-    # One line for each failure: its test and what it says.
+    # One line for each failure: its test and its message.
     def failed_tests
       failures.map { |failure| failure.lines.drop(1).map(&:strip).join(" ")[0, MESSAGE] }
     end
@@ -48,8 +48,8 @@ class CI
   end
 
   # @param sections [Hash{String => String}] rake tasks by the titles of their sections
-  # @param alone [Array<String>] those of the tasks that run before the others
-  # @param quiet [Array<String>] those that depend on no time, and on no extension
+  # @param alone [Array<String>] the tasks that run before the others
+  # @param quiet [Array<String>] the tasks that depend neither on time nor on the extensions
   def initialize(sections, alone:, quiet:)
     @sections = sections
     @waiting = sections.to_a
@@ -81,7 +81,7 @@ class CI
     puts "", "== Failed", *outcomes.flat_map { |outcome| [outcome.title, *outcome.failed_tests] } if outcomes.any?
   end
 
-  # Sections, one after another, until none waits.
+  # Runs sections, one after another, until none is waiting.
   def work
     while (title, task = take)
       outcome = section(title, task)
@@ -93,7 +93,7 @@ class CI
     end
   end
 
-  # @return [Array(String, String), nil] title and task of a section that may begin now; nil: none is left
+  # @return [Array(String, String), nil] title and task of a section that may begin now; nil when none is left
   def take
     @lock.synchronize do
       until (chosen = next_section)
@@ -106,7 +106,7 @@ class CI
     end
   end
 
-  # One that runs alone, if there is one left; beside it, and until it is over, a quiet one.
+  # A section that runs alone, if one is left; while it runs, one quiet section.
   def next_section
     first = @waiting.find { |_, task| @alone.include?(task) }
     alone_now = @running.any? { |task| @alone.include?(task) }
@@ -120,11 +120,11 @@ class CI
 
   def namespace(task) = task[/\A[^:]+/]
 
-  # What it prints is shown when it is through, as others may be running.
+  # The output is shown when the section has ended, as others may be running.
   def section(title, task)
     @lock.synchronize { puts "begins: #{title}" }
     started = now
-    command = [RbConfig.ruby, $PROGRAM_NAME, task] # the same rake, by whatever name it is on the path
+    command = [RbConfig.ruby, $PROGRAM_NAME, task] # the same rake, whatever its name on the path
     command.unshift("nice", "-n", "19") if @quiet.include?(task)
     output, status = Open3.capture2e(*command)
     output.scrub!

@@ -2,18 +2,18 @@
 
 require "etc"
 
-# Runs programs, to be seen while they run and read when they have ended, and several at once.
+# Runs programs whose output is both shown while they run and returned; and runs several in parallel.
 module Command
   module_function
 
-  # Shows what it prints, errors too, as it comes. Returns [output, Process::Status].
+  # Shows the program's output and errors as they are written. Returns [output, Process::Status].
   def show(*command, **options)
     output = +""
     status = nil
     IO.popen(command, err: %i[child out], **options) do |pipe|
       pipe.each_line do |line|
         $stdout.write(line)
-        $stdout.flush # what is said on $stderr afterwards comes afterwards
+        $stdout.flush # so that later messages on $stderr appear after this output
         output << line.scrub
       end
       pipe.close
@@ -22,7 +22,7 @@ module Command
     [output, status]
   end
 
-  # Runs the block for each item, for so many items at a time.
+  # Runs the block for each item, for `count` items in parallel.
   #
   # @return [Array] what the block returned for each item, in the items' order
   def at_once(items, count = Etc.nprocessors, &block)

@@ -14,7 +14,7 @@ flags_sanitized := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -
 cc_threads := clang
 flags_threads := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 
-# As where there is no epoll, eventfd, ppoll and the like.
+# Built like on a system without epoll, eventfd, ppoll and the like.
 cc_poll := gcc
 flags_poll := -O1 -g -DTRUNKLINE_POLL
 
@@ -26,7 +26,7 @@ CC := $(cc_$(FLAVOUR))
 found = $(shell pkg-config --exists $(1) && echo $(2))
 optional_defines := $(call found,libnghttp2,-DHAVE_NGHTTP2) $(call found,libbrotlidec,-DHAVE_BROTLI) \
                     $(call found,libzstd,-DHAVE_ZSTD)
-# As extconf.rb does: by what the library or system has, not by its version.
+# Checks for functions like extconf.rb: by what the library or system has, not by its version.
 has_function = $(shell printf '\043include <%s>\nint main(void) { return !(long)&%s; }' $(2) $(3) | \
                        gcc -x c -o /dev/null - $(1) 2>/dev/null && echo -DHAVE_$(3) | tr a-z A-Z)
 optional_defines += $(call has_function,-lnghttp2,nghttp2/nghttp2.h,nghttp2_option_set_max_continuations)
@@ -37,15 +37,15 @@ optional_defines += $(call has_function,,sys/epoll.h,epoll_create1) \
 optional_libraries := $(call found,libnghttp2,-lnghttp2) $(call found,libbrotlidec,-lbrotlidec) \
                       $(call found,libzstd,-lzstd)
 CFLAGS := -std=gnu99 -Wall -Wextra -Werror $(flags_$(FLAVOUR)) $(optional_defines) -I$(ext) -Itrunkline/test/c/support -MMD -MP
-# brotli's encoder is only for the tests, which make their own input.
+# Only the tests use brotli's encoder, to make their input.
 LIBRARIES := -lssl -lcrypto -lz $(optional_libraries) $(call found,libbrotlienc,-lbrotlienc) -lpthread -lm
 
 objects = $(patsubst $(ext)/%.c,$(out)/%.o,$(shell find $(ext)/$(1) -name '*.c' | sort))
 protocol := $(call objects,protocol)
 transport := $(call objects,transport)
 
-# The tests of transport/ are linked with both libraries; those of protocol/ with that alone, which proves that it stands
-# alone.
+# The tests of transport/ are linked with both libraries; those of protocol/ with libprotocol.a alone, which proves that
+# it does not depend on transport/.
 tests = $(shell find trunkline/test/c/$(1) -name 'test_*.c' -o -name 'torture_*.c' | sort)
 transport_tests := $(call tests,transport)
 protocol_tests := $(call tests,protocol)
@@ -59,7 +59,7 @@ protocol: $(call programs,$(protocol_tests))
 transport: $(call programs,$(transport_tests))
 fuzzers: $(call programs,$(fuzzers))
 
-# What has been said by the programs' folders is said again by their names: rake reads them from here.
+# Prints the paths of the programs, which rake reads.
 .PHONY: list-protocol list-transport list-fuzzers
 list-protocol: ; @printf '%s\n' $(call programs,$(protocol_tests))
 list-transport: ; @printf '%s\n' $(call programs,$(transport_tests))
@@ -83,7 +83,7 @@ $(call programs,$(transport_tests)): $(out)/libtransport.a
 $(call programs,$(transport_tests)): private ENGINE := $(out)/libtransport.a $(out)/libprotocol.a
 ENGINE := $(out)/libprotocol.a
 
-# Allocations go through the program's own __wrap_malloc and so on, which fail when told to.
+# Calls of malloc, calloc and realloc go to the program's own __wrap_malloc and so on, which can be made to fail.
 $(call programs,$(filter %/torture_protocol.c %/torture_transport.c,$(c_tests))): private LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(call programs,$(fuzzers)): private LDFLAGS := -fsanitize=fuzzer
 

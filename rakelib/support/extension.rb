@@ -10,7 +10,7 @@ class Extension
 
   attr_reader :name, :target
 
-  # extconf: the path of <gem>/ext/<name>/extconf.rb, whose create_makefile says what is required by which name.
+  # extconf: the path of <gem>/ext/<name>/extconf.rb, whose create_makefile names the feature to require.
   def initialize(extconf)
     @source = File.dirname(extconf)
     feature = File.read(extconf)[/create_makefile\("(.+)"\)/, 1]
@@ -18,7 +18,7 @@ class Extension
     @target = File.join(File.expand_path("../../lib", @source), "#{feature}.#{RbConfig::CONFIG["DLEXT"]}")
   end
 
-  # flavour: names a build folder of its own ("pedantic"); environment: the switches for extconf.rb. Returns the path of
+  # flavour: the name of the build folder ("pedantic"); environment: the switches for extconf.rb. Returns the path of
   # the .so.
   def make(flavour: "default", environment: {})
     folder = configured(flavour, environment)
@@ -26,15 +26,15 @@ class Extension
     File.join(folder, File.basename(target))
   end
 
-  # Has another compiler than the one that built the Ruby read the sources. clang's warnings need no more than that:
-  # nothing is generated or linked, and the Makefile's -c has no use, of which newer ones warn.
+  # Compiles the sources with a compiler other than the one that built Ruby, for its warnings alone: nothing is
+  # generated or linked. The Makefile's -c is then unused, of which newer versions of clang warn.
   def check(flavour:, environment:, compiler:)
     folder = configured(flavour, environment)
     run(folder, "make", "--silent", "-j#{Etc.nprocessors}",
         "CC=#{compiler} -fsyntax-only -Wno-unused-command-line-argument", "LDSHARED=true")
   end
 
-  # A copy of the usual build with its objects, in a folder of its own. Returns the path of the .so.
+  # Copies the default build with its objects into a separate folder. Returns the path of the .so.
   def copy(flavour:)
     made = make
     folder = folder_of(flavour)
@@ -43,7 +43,7 @@ class Extension
     File.join(folder, File.basename(target))
   end
 
-  # switches: as extconf.rb reads them from the environment; each set has a build folder of its own.
+  # switches: the environment variables that extconf.rb reads; each set of them has a separate build folder.
   def build(switches = ENV.slice(*SWITCHES))
     flavour = switches.empty? ? "default" : switches.to_a.join("-").tr("^A-Za-z0-9-", "_")
     made = make(flavour: flavour, environment: switches)
@@ -51,7 +51,7 @@ class Extension
     return if File.exist?(target) && FileUtils.identical?(made, target)
 
     FileUtils.mkdir_p(File.dirname(target))
-    FileUtils.rm_f(target) # a process that has the old one mapped keeps it
+    FileUtils.rm_f(target) # a process that has mapped the old file keeps it
     FileUtils.cp(made, target)
   end
 
@@ -66,8 +66,8 @@ class Extension
     folder
   end
 
-  # Again when extconf.rb, the list of sources, the switches, or the folder of a checkout that was copied, are others
-  # than those of the last time.
+  # Runs extconf.rb again when it, the list of sources, the switches, Ruby, or the folder of the checkout has changed
+  # since the last time.
   def configure(folder, environment)
     stamp = File.join(folder, "configured")
     configuration = [@source, File.read(File.join(@source, "extconf.rb")), Dir.glob("**/*.c", base: @source).sort,

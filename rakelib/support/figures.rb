@@ -2,23 +2,23 @@
 
 require "json"
 
-# The figures in a README, written from the kept results of the benchmarks. Between <!-- figures: NAME --> and
-# <!-- /figures --> stands what benchmark/readme/NAME.md says, where
+# Writes the figures in a README from the kept results of the benchmarks. The text between <!-- figures: NAME --> and
+# <!-- /figures --> is made from benchmark/readme/NAME.md, where
 # - {{FILE: figure's name}} is a figure of benchmark/results/FILE.json, with its spread; FILE is a benchmark's name, and
-#   BENCHMARK_HOST holds a run of it on another host,
-# - {{host: FILE}} is its processor and the day of the run,
-# - {{environment: FILE, ...}} says on what these files were measured,
-# - {{busy: FILE, ...}} says how busy the machine was meanwhile.
-# What has not been measured yet is called that, and named by #missing.
+#   BENCHMARK_HOST is its run on another host,
+# - {{host: FILE}} is the processor and the day of that run,
+# - {{environment: FILE, ...}} lists the machines and versions of these files,
+# - {{busy: FILE, ...}} says how busy the machine was during these runs.
+# A figure that has not been measured yet is replaced by "not measured", and listed by #missing.
 class Figures
   BLOCK = %r{(<!-- figures: ([\w-]+) -->\n).*?(<!-- /figures -->)}m
   PLACEHOLDER = /\{\{(\w+): (.+?)\}\}/
   ABSENT = "not measured"
 
-  # A template that is not there, named in the message.
+  # Raised when a template does not exist; the message names it.
   class Missing < StandardError; end
 
-  # @return [Array<String>] files and figures that templates name and the results do not have
+  # @return [Array<String>] files and figures that templates name but the results lack
   attr_reader :missing
 
   def initialize(results:, templates:)
@@ -29,7 +29,7 @@ class Figures
   end
 
   # @param page [String] the text of a README
-  # @return [String] with its figures as they are in the results
+  # @return [String] the page with the figures of the results
   def update(page)
     page.gsub(BLOCK) do
       start, name, stop = Regexp.last_match.captures
@@ -78,27 +78,27 @@ class Figures
      versions.join(", "), "load #{loads(environment).join(" before, ")} after"].join("; ")
   end
 
-  # The extremes of all runs.
+  # The extremes over all runs.
   def busy(files)
     environments = files.filter_map { |file| environment_of(file) }
     return ABSENT if environments.empty?
 
-    told = ["a load average of #{environments.flat_map { |environment| loads(environment) }.minmax.join(" to ")}"]
+    parts = ["a load average of #{environments.flat_map { |environment| loads(environment) }.minmax.join(" to ")}"]
     { "foreign_cpu" => "other programs", "stolen_cpu" => "the host" }.each do |name, who|
       shares = environments.filter_map { |environment| environment[name] }
-      told << "up to #{(shares.max * 100).round} % of the CPU taken by #{who}" if shares.any?
+      parts << "up to #{(shares.max * 100).round} % of the CPU taken by #{who}" if shares.any?
     end
-    told.join(", ")
+    parts.join(", ")
   end
 
   def loads(environment) = environment.values_at("load_before", "load_after").map(&:first)
 
-  # Name and number, of a version that may be told with its name and much more.
+  # Name and number of a version; the given text may contain the name already, and much more.
   def version_of(name, version)
     (version.downcase.start_with?(name) ? version : "#{name} #{version}")[/\A\S+ \S+/]
   end
 
-  # Two digits of a figure above 2, three below.
+  # Two significant digits of a figure above 2, three below.
   def short(number)
     return number.to_s if number.is_a?(Integer)
 
@@ -108,7 +108,7 @@ class Figures
 
   def environment_of(file) = results(file)&.fetch("environment")
 
-  # @return [Hash, nil] nil: there is no such file
+  # @return [Hash, nil] nil when there is no such file
   def results(file)
     @files.fetch(file) do
       path = File.join(@results, "#{file}.json")

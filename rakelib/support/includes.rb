@@ -11,7 +11,7 @@ module Includes
 
   module_function
 
-  # Sentences about what is wrong; none when nothing is.
+  # Returns a sentence for each fault; an empty list when there is none.
   def faults
     sources.flat_map do |source|
       File.read(File.join(EXT, source)).scan(/^#include "([^"]+)"/).filter_map { |(name)| fault(source, name) }

@@ -2,26 +2,26 @@
 
 require "fileutils"
 
-# A JRuby made of the jars that RubyGems has, with the gems of a bundle of its own. It needs Java and its `jar` tool.
+# A JRuby made of the jars on RubyGems, with the gems of a separate bundle. It needs Java and its `jar` tool.
 class JRuby
-  VERSION = "9.4.15.0" # Ruby 3.1; the newest that runs on Java 17
-  # What Ruby's IO needs of Java's own classes; a suite is over before the better compiler has paid for itself.
+  VERSION = "9.4.15.0" # Ruby 3.1; the newest version that runs on Java 17
+  # JRuby's IO needs access to these packages of Java.
   JAVA = %w[
     java --add-opens java.base/java.io=ALL-UNNAMED --add-opens java.base/java.nio.channels=ALL-UNNAMED
     --add-opens java.base/sun.nio.ch=ALL-UNNAMED -XX:+UseSerialGC
   ].join(" ").freeze
   QUICK = "-XX:TieredStopAtLevel=1"
 
-  # folder: where it is kept
-  # gemfile: Ruby for the Gemfile of what its programs need
-  # java: further options of Java
+  # folder: where the JRuby is kept
+  # gemfile: the text of the Gemfile with the gems that its programs need
+  # java: further options of Java; QUICK, since a suite is over before the better compiler has paid for itself
   def initialize(folder, gemfile:, java: QUICK)
     @folder = folder
     @gemfile = gemfile
     @java = java
   end
 
-  # Builds what is not there yet.
+  # Builds the parts that do not exist yet.
   def build
     FileUtils.mkdir_p(@folder)
     unpack unless File.exist?(launcher)
@@ -30,20 +30,20 @@ class JRuby
     run("-S", "bundle", "install", "--quiet", "RUBYOPT" => nil)
   end
 
-  # Runs Ruby's command line in the bundle; raises when it fails.
+  # Runs JRuby with these arguments in the bundle; raises when it fails.
   def run(*arguments, **environment)
     Bundler.with_unbundled_env do
       system(self.environment.merge(environment.transform_keys(&:to_s)), *command, *arguments, exception: true)
     end
   end
 
-  # What starts it, and the variables that it needs.
+  # The command that starts JRuby; #environment returns the variables that it needs.
   def command = [launcher]
 
   def environment
     { "GEM_HOME" => "#{@folder}/gems", "GEM_PATH" => nil, "RUBYLIB" => nil, "RUBYOPT" => "-rbundler/setup",
       "BUNDLE_GEMFILE" => "#{@folder}/Gemfile",
-      "JARS_SKIP" => "true" } # JRuby's own jars serve; others Maven would fetch
+      "JARS_SKIP" => "true" } # use JRuby's own jars; otherwise Maven would fetch others
   end
 
   private
@@ -58,7 +58,7 @@ class JRuby
     shell("jar", "xf", "#{jars}/jruby-stdlib-#{VERSION}.jar", "META-INF/jruby.home")
   end
 
-  # Each time, since the options of Java may be others.
+  # Written at every build, since the options of Java may have changed.
   def write_launcher
     classes = %w[core stdlib].map { |name| Dir["#{jars}/jruby-#{name}-#{VERSION}*.jar"].first }.join(":")
     start = "#{JAVA} #{@java} -Djruby.home='#{home}' -cp '#{classes}' org.jruby.Main"

@@ -4,7 +4,7 @@ require "json"
 require "rbconfig"
 require "tmpdir"
 
-# What `trunkline-lab safety` saw, as docs/safety.md needs it.
+# Writes the results of `trunkline-lab safety` that docs/safety.md needs.
 module KeptSafety
   COMMAND = [RbConfig.ruby, "-I", "trunkline/lib", "-I", "trunkline-lab/lib", "trunkline-lab/exe/trunkline-lab",
              "safety", "--quiet"].freeze
@@ -22,7 +22,7 @@ module KeptSafety
     File.write(file, "#{JSON.pretty_generate(kept(result))}\n")
   end
 
-  # @param result [Hash] of the command
+  # @param result [Hash] the command's JSON output
   def kept(result)
     environment = result.fetch("environment")
     of_ruby = "of Ruby #{environment.fetch("versions").fetch("ruby")[/[\d.]+/]}"

@@ -3,12 +3,12 @@
 require "fileutils"
 require "rbconfig"
 
-# Debian's musl-gcc reads musl's headers alone, in place of glibc's. Those of the libraries, and of the kernel, are the
-# same with both: they are linked into a folder of their own.
+# Debian's musl-gcc searches only musl's headers, in place of glibc's. The headers of the libraries, and of the kernel,
+# are the same with both: they are linked into a separate folder.
 class Musl
   KERNEL = %w[linux asm-generic].freeze
   LIBRARIES = %w[openssl nghttp2 brotli zlib.h zconf.h zstd.h zstd_errors.h].freeze
-  # Where Debian has what differs among processors.
+  # Headers that Debian keeps in the folder of the processor's architecture.
   OF_PROCESSOR = %w[asm openssl].freeze
   private_constant :KERNEL, :LIBRARIES, :OF_PROCESSOR
 
@@ -18,7 +18,7 @@ class Musl
     @folder = folder
   end
 
-  # @return [String] the command
+  # @return [String] the command that compiles
   def compiler
     processor = "/usr/include/#{RbConfig::CONFIG.fetch("host_cpu")}-linux-gnu"
     folders = [linked("all", "/usr/include", KERNEL + LIBRARIES), linked("processor", processor, OF_PROCESSOR)]

@@ -11,14 +11,14 @@ class Mutants
   SOURCES = "#{ROOT}/trunkline/ext/trunkline".freeze
   TABLE = "#{ROOT}/trunkline/test/guards.yml".freeze
   BUILDS = "#{ROOT}/tmp/mutants".freeze
-  LIMIT = 120 # seconds for one test file; without its rule the engine may wait for ever
+  LIMIT = 120 # seconds for one test file; without the rule the engine may wait for ever
   TIMED_OUT = 124 # the status of timeout(1)
-  # Before the tests put the gem's own folder first.
+  # The folder comes first in the load path before the tests put the gem's own folder there.
   RUN = "folder = ARGV.shift; $LOAD_PATH.unshift(folder) unless folder.empty?; require 'trunkline'; load ARGV.shift"
   RESULT = /^(\d+) runs, \d+ assertions, (\d+) failures, (\d+) errors/
 
-  # name: as in GUARD(name); says: the rule; file, test: what fails without it, the test by its name;
-  # important: whether CI looks at it
+  # name: the argument of GUARD(name); says: the rule; file, test: the test that fails without it, by its name;
+  # important: whether CI checks it
   Rule = Struct.new(:name, :says, :file, :test, :important, keyword_init: true)
 
   attr_reader :rules
@@ -28,14 +28,14 @@ class Mutants
     @sources = Dir["#{SOURCES}/**/*.c"].to_h { |path| [path, File.read(path).scan(/GUARD\(([A-Z0-9_]+)\)/).flatten] }
   end
 
-  # @return [Array<String>] rules that only the table or only the sources have
+  # @return [Array<String>] rules that are only in the table or only in the sources
   def unmatched
     listed = rules.map(&:name)
     guarded = @sources.values.flatten.uniq
     (listed - guarded) | (guarded - listed)
   end
 
-  # Builds the engine without each rule, one after the other: they differ in one or two objects.
+  # Builds the engine without each rule, one after the other: two builds differ in only one or two object files.
   #
   # @return [Hash{Rule => String}] folders for ruby -I
   def build(rules)
@@ -44,7 +44,7 @@ class Mutants
   end
 
   # @param builds [Hash{Rule => String}]
-  # @return [Array<Rule>] whose test passes without them
+  # @return [Array<Rule>] the rules whose test passes without them
   def survivors(builds)
     builds.keys.zip(Command.at_once(builds.to_a) { |rule, folder| fails?(rule.file, [rule.test], folder) })
       .reject(&:last).map(&:first)
@@ -69,7 +69,7 @@ class Mutants
 
     keep(made, "#{BUILDS}/#{rule.name}")
   ensure
-    FileUtils.rm_f(objects) # they must not become part of the next
+    FileUtils.rm_f(objects) # the next build must not contain them
   end
 
   def keep(made, folder)
@@ -79,7 +79,7 @@ class Mutants
     folder
   end
 
-  # A test that never ends, and an end of the process, are failures, too.
+  # A test that never ends, and a crash of the process, count as failures, too.
   def fails?(file, tests, folder)
     output, status = run(file, tests, folder)
     runs, *failures = output.match(RESULT)&.captures&.map(&:to_i)

@@ -2,12 +2,12 @@
 
 require_relative "../../trunkline/lib/trunkline/options"
 
-# The lists of options in the documentation and the signatures, written from the table of options.
+# Writes the lists of options in the documentation and the signatures from the table of options.
 class OptionLists
   ROOT = File.expand_path("../..", __dir__)
-  # Which options are in which table of docs/options.md.
+  # The kinds of options in each table of docs/options.md.
   TABLES = { "client" => %i[both client], "call" => %i[call], "many" => %i[many], "process" => %i[process] }.freeze
-  # Types of RBS that docs/options.md writes otherwise, as YARD does.
+  # RBS types for which docs/options.md uses YARD types.
   YARD_TYPES = {
     "timeout" => "Numeric, Hash, Timeouts", "seconds" => "Numeric", "bool" => "Boolean", "path" => "String, Pathname",
     "headers" => "Hash, Array", "params" => "Hash, Array", "body" => "Object", "multipart" => "Hash, Array",
@@ -28,7 +28,7 @@ class OptionLists
     @options = options
   end
 
-  # @return [Hash{String => String}] by path: what each file becomes
+  # @return [Hash{String => String}] the new content of each file, by path
   def files
     {
       "docs/options.md" => :page,

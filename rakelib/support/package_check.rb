@@ -2,19 +2,19 @@
 
 require "uri"
 
-# What RubyGems and a reader of its pages need of a gem, beside its code.
+# Requirements of RubyGems, and of readers of a gem's pages, on a gem apart from its code.
 class PackageCheck
   FILES = %w[LICENSE README.md CHANGELOG.md .yardopts].freeze
   URIS = %w[source_code_uri documentation_uri changelog_uri].freeze
   LINK = /\]\((?<target>[^)\s]+)\)/
 
-  # gemspec: its path
+  # gemspec: the gemspec's path
   def initialize(gemspec)
     @spec = Gem::Specification.load(gemspec) || raise("#{gemspec} cannot be loaded")
     @folder = File.dirname(gemspec)
   end
 
-  # @return [Array<String>] what is wrong, each as "gem: what"
+  # @return [Array<String>] faults, each as "gem: what"
   def faults = [*missing_files, *metadata, *links].map { |fault| "#{@spec.name}: #{fault}" }
 
   private
@@ -38,8 +38,8 @@ class PackageCheck
     wrong.map { |name| "#{name} is missing" }
   end
 
-  # A page is read where only the gem is: every link leads to a file of the gem, or is absolute. An absolute link to the
-  # gem's own pages leads to a file of it as well.
+  # A page may be read where there is only the gem: every link leads to a file of the gem, or is absolute. An absolute
+  # link to the gem's own pages must lead to one of its files as well.
   def links
     own = %r{\Ahttps://www\.rubydoc\.info/gems/#{@spec.name}(?:/[\d.]+)?/file/}
     @spec.files.grep(/\.md\z/).flat_map do |page|

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The table of limits in SECURITY.md, made of the tables of docs/limits.md.
+# The table of limits in SECURITY.md, made from the tables of docs/limits.md.
 module SecurityLimits
   ROOT = File.expand_path("../..", __dir__)
   PAGE = File.join(ROOT, "SECURITY.md")
@@ -9,13 +9,13 @@ module SecurityLimits
 
   module_function
 
-  # @return [String] the page with the table as it must be
+  # @return [String] the page with the current table
   def page
     before, rest = File.read(PAGE).split(MARKS.first)
     "#{before}#{MARKS.first}\n\n#{table}\n#{MARKS.last}#{rest.split(MARKS.last).last}"
   end
 
-  # Links are from the folder of SECURITY.md.
+  # Rewrites links relative to the folder of SECURITY.md.
   def table
     rows = File.read(File.join(ROOT, "docs/limits.md")).scan(ROW)
     lines = rows.map { |cells| "| #{cells.join(" | ")} |\n".gsub("](", "](docs/") }

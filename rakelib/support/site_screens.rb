@@ -6,11 +6,11 @@ require "webrick"
 $LOAD_PATH.unshift(*%w[lib test].map { |folder| File.expand_path("../../trunkline-lab/#{folder}", __dir__) })
 require "support/browser"
 
-# Looks at each page of the built site in Chromium, at the widths of a telephone and of a desk.
+# Takes a screenshot of each page of the built site in Chromium, at the widths of a telephone and of a desktop.
 class SiteScreens
   WIDTHS = [390, 1400].freeze
-  # What a reader cannot reach: a page wider than the window, and what stands out of it or of its column, unless it is
-  # in a box that scrolls.
+  # Finds content that a reader cannot reach: a page wider than the window, and elements that exceed the window or their
+  # column, unless they are in a box that scrolls.
   CUT = <<~JAVASCRIPT
     (() => {
       const column = document.querySelector('.vp-doc')

@@ -2,19 +2,19 @@
 
 require "json"
 require "tempfile"
-require_relative "../../trunkline/test/support/gems_apart"
+require_relative "../../trunkline/test/support/separate_bundle"
 require_relative "../../trunkline/test/support/puma_server"
 
-# The examples of the documentation: every ```ruby block of a page runs, in order, in one process for the page,
-# as a reader would type them one after the other with trunkline loaded. Two conventions:
-# - https://api.test stands for the reader's server; here it is a local one that answers every request with a
+# The examples of the documentation: every ```ruby block of a page runs, in order, in one process for the page, as a
+# reader would type them one after the other with trunkline loaded. The conventions are:
+# - https://api.test is replaced by the address of a local server that responds to every request with a
 #   JSON object {method, path, query, headers, body}, or with status <code> below /status/<code>.
 #   `url` is that server's address, for the rare example that needs it by name.
-#   Below /slow it answers after a second.
-# - <!-- setup ... --> is Ruby that runs in its turn, and that readers do not see.
-# - ```ruby gems:agents runs in a process of its own, with the gems of gemfiles/agents.
+#   Below /slow it responds after a second.
+# - <!-- setup ... --> contains Ruby that runs in order with the examples, and that readers do not see.
+# - ```ruby gems:agents runs in a separate process, with the gems of gemfiles/agents.
 # - ```ruby since:3.3 runs on that Ruby and newer ones, and is only parsed on others.
-# What an example shows ("# => value", "# prints: text") is compared with what it gives: see Shown.
+# ExampleOutput compares the output that an example shows ("# => value", "# prints: text") with its actual output.
 class Snippets
   FENCE = /^```ruby(?<flags>[^\n]*)\n(?<code>.*?)^```$|^<!-- setup\n(?<setup>.*?)^-->$/m
   VALUE = /^(?<indent> *)(?<code>\S.*?) +# => (?<text>.*)$/
@@ -23,12 +23,12 @@ class Snippets
 
   ROOT = File.expand_path("../..", __dir__)
 
-  # gems: the folder of gemfiles/ whose gems it runs with, or nil; since: a Ruby version, or nil
+  # gems: the folder of gemfiles/ with whose gems the snippet runs, or nil; since: a Ruby version, or nil
   Snippet = Struct.new(:code, :line, :gems, :since, keyword_init: true) do
     def run? = since.nil? || Gem::Version.new(RUBY_VERSION) >= Gem::Version.new(since)
   end
 
-  # The answer of the local server.
+  # The local server's response.
   ECHO = lambda do |environment|
     sleep(1) if environment["PATH_INFO"].start_with?("/slow")
     status = environment["PATH_INFO"][%r{\A/status/(\d{3})\z}, 1] || "200"
@@ -38,7 +38,7 @@ class Snippets
     [status.to_i, { "content-type" => "application/json" }, [body]]
   end
 
-  # Yields the address of a server that answers with ECHO.
+  # Yields the address of a server that responds with ECHO.
   def self.with_server
     server = PumaServer.new(&ECHO)
     yield server.url("").chomp("/")
@@ -80,22 +80,23 @@ class Snippets
     snippets.each { |snippet| RubyVM::InstructionSequence.compile(snippet.code, page, page, snippet.line) }
   end
 
-  # `eval` with the page's name and line, in one binding, makes errors point into the page.
+  # `eval` with the page's name and line, in one binding, makes errors refer to the page.
   def program(snippets, url)
-    shown = File.expand_path("shown", __dir__)
-    "require \"trunkline\"\nrequire #{shown.dump}\nShown.url = #{url.dump}\nShown.placeholder = #{PLACEHOLDER.dump}\n" \
-      "def url = #{url.dump}\nreader = binding\n#{snippets.map { |snippet| step(snippet, url) }.join("\n")}\n"
+    library = File.expand_path("example_output", __dir__)
+    "require \"trunkline\"\nrequire #{library.dump}\nExampleOutput.url = #{url.dump}\n" \
+      "ExampleOutput.placeholder = #{PLACEHOLDER.dump}\ndef url = #{url.dump}\nreader = binding\n" \
+      "#{snippets.map { |snippet| step(snippet, url) }.join("\n")}\n"
   end
 
   def step(snippet, url)
     place = "#{page}:#{snippet.line}"
     code = snippet.code.gsub(PLACEHOLDER, url).gsub(VALUE) do
       match = Regexp.last_match
-      "#{match[:indent]}Shown.value((#{match[:code]}), #{match[:text].dump}, #{place.dump})"
+      "#{match[:indent]}ExampleOutput.value((#{match[:code]}), #{match[:text].dump}, #{place.dump})"
     end
     lines = snippet.code.scan(PRINTS).flatten
     run = "eval(#{code.dump}, reader, #{page.dump}, #{snippet.line})"
-    lines.empty? ? run : "Shown.output(#{lines}, #{place.dump}) { #{run} }"
+    lines.empty? ? run : "ExampleOutput.output(#{lines}, #{place.dump}) { #{run} }"
   end
 
   def execute(program, ruby, gems = nil)
@@ -106,13 +107,13 @@ class Snippets
     end
   end
 
-  # Warnings are off, since those gems give some.
+  # Warnings are off, since those gems produce some.
   def execute_apart(path, ruby, gems)
-    unless GemsApart.installed?(gems)
+    unless SeparateBundle.installed?(gems)
       return puts "not run: an example of #{page}: the gems of gemfiles/#{gems} could not be installed"
     end
 
-    environment = GemsApart.environment(gems)
+    environment = SeparateBundle.environment(gems)
     command = ["bundle", "exec", *ruby, "-W0", "-I", "#{ROOT}/trunkline/lib", path]
     Bundler.with_unbundled_env { system(environment, *command, chdir: Dir.tmpdir, exception: true) }
   end

@@ -5,8 +5,8 @@ require "fileutils"
 require "rubygems/package"
 require "tmpdir"
 
-# The source of WebMock whose examples are run. Its newer gems contain none, so it is the newest gem that does, kept in
-# the cache after the first time, or a checkout that WEBMOCK_SOURCE names.
+# The source of WebMock, whose examples are run. Its newer gems do not contain them, so this is the newest gem that
+# does, kept in the cache after the first download, or a checkout that WEBMOCK_SOURCE names.
 module WebMockSource
   VERSION = "3.18.1"
   SHA256 = "54c955df4ae4bec6181dd266eeec632a1808288c633f9551d81bafb53921d2d7"
@@ -14,7 +14,7 @@ module WebMockSource
 
   module_function
 
-  # @return [String, nil] the folder; nil when the gem is neither in the cache nor to be had
+  # @return [String, nil] the folder; nil when the gem is neither in the cache nor available
   def path
     given = ENV.fetch("WEBMOCK_SOURCE", "")
     return given unless given.empty?
@@ -23,7 +23,7 @@ module WebMockSource
     File.directory?(folder) || unpack(folder) ? folder : nil
   end
 
-  # Unpacked beside its place, so that an interrupted run leaves nothing that looks whole.
+  # Unpacks into another folder and renames that, so that an interrupted run leaves no incomplete source.
   def unpack(folder)
     FileUtils.mkdir_p(CACHE)
     Dir.mktmpdir("webmock", CACHE) do |part|

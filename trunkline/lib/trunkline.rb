@@ -53,20 +53,20 @@ module Trunkline
       merged = defaults.merge(options)
       raise MissingTimeout unless merged.timeout
 
-      Client.new(base&.without_userinfo, merged, Family.make(options[:max_idle], default: defaults.max_idle))
+      Client.new(base&.without_userinfo, merged, PoolHandle.make(options[:max_idle], default: defaults.max_idle))
     end
 
     # Sets defaults for the clients made from now on and for the verbs of Trunkline itself, and the limits of the
     # process.
     #
     # @yield [defaults] a Defaults: it has a writer for each option of Trunkline.new, for the limits that all clients
-    #   share (max_connections and max_buffered_bytes, see Options::OF_PROCESS), and for logger and require_timeouts
+    #   share (max_connections and max_buffered_bytes, see Options::PROCESS_LIMITS), and for logger and require_timeouts
     # @return [nil]
     # @raise [InvalidRequest] without a block, for an unknown option, or for an invalid value; nothing has changed then
     # @raise [RactorError] in a Ractor other than the main one
-    def configure(*given)
+    def configure(*arguments)
       RactorError.refuse
-      unless given.empty? && block_given?
+      unless arguments.empty? && block_given?
         raise InvalidRequest, "configure: takes a block: Trunkline.configure { |defaults| defaults.timeout = 5 }"
       end
 
@@ -178,18 +178,20 @@ module Trunkline
     # Like Client#batch, with one client for the whole process. batch, each and map also take the options of
     # Trunkline.new: Trunkline.map(urls, timeout: 5, concurrency: 20).
     # @return [Batch, Array<Response, Error>]
-    def batch(options = nil, &block) = client_with(options) { |client, own| client.batch(own, &block) }
+    def batch(options = nil, &block)
+      client_with(options) { |client, batch_options| client.batch(batch_options, &block) }
+    end
 
     # Like Client#each, with one client for the whole process.
     # @return [nil, Enumerator]
     def each(requests, options = nil, &block)
-      client_with(options) { |client, own| client.each(requests, own, &block) }
+      client_with(options) { |client, batch_options| client.each(requests, batch_options, &block) }
     end
 
     # Like Client#map, with one client for the whole process.
     # @return [Array<Response, Error>]
     def map(requests, options = nil, &block)
-      client_with(options) { |client, own| client.map(requests, own, &block) }
+      client_with(options) { |client, batch_options| client.map(requests, batch_options, &block) }
     end
 
     # Like Client#async, with one client for the whole process.
@@ -207,17 +209,18 @@ module Trunkline
     def client_with(options)
       return yield client, options unless options.is_a?(Hash)
 
-      own = options.slice(*Scheduler::BatchOptions::NAMES)
-      unknown = options.keys - own.keys - Options::NAMES
+      batch_options = options.slice(*Scheduler::BatchOptions::NAMES)
+      unknown = options.keys - batch_options.keys - Options::NAMES
       raise Scheduler::BatchOptions.unknown(unknown.first) unless unknown.empty?
 
-      yield (own.size == options.size ? client : client.with(options.except(*own.keys))), own
+      client_options = options.except(*batch_options.keys)
+      yield (client_options.empty? ? client : client.with(client_options)), batch_options
     end
 
     def client
       @client || @lock.synchronize do
-        @family ||= Family.make(default: defaults.max_idle)
-        @client ||= Client.new(nil, defaults, @family)
+        @pool_handle ||= PoolHandle.make(default: defaults.max_idle)
+        @client ||= Client.new(nil, defaults, @pool_handle)
       end
     rescue StandardError
       RactorError.refuse # the IsolationError that Ruby raises for the instance variables above does not help a caller
@@ -228,4 +231,4 @@ end
 
 # Loads the instruments whose libraries are loaded already. This cannot wait for the first client: Rails controllers and
 # OpenTelemetry::SDK.configure need them before that.
-Trunkline::Instrument.meet_libraries
+Trunkline::Instrument.load_instruments

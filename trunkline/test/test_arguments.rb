@@ -3,9 +3,9 @@
 require_relative "test_helper"
 require "trunkline/stubs"
 
-# What a method says of arguments that it does not take: which it does.
+# The errors about arguments that a method does not accept name the arguments that it accepts.
 class TestArguments < TrunklineTest
-  # A call, and what its InvalidRequest says.
+  # name => [a call, then texts in the message of its InvalidRequest]
   REFUSED = {
     async_options: [->(http) { http.async(timeout: 5) }, "async.get(url, timeout: ...)", "with(timeout: ...)"],
     async_url: [->(http) { http.async("/secret") }, "client.async.get(url, timeout: 5)"],
@@ -50,21 +50,21 @@ class TestArguments < TrunklineTest
     part_type: [->(_) { Trunkline::Part.new("secret", "text/csv") }, "content_type:"]
   }.freeze
 
-  REFUSED.each do |name, (call, *told)|
+  REFUSED.each do |name, (call, *expected)|
     define_method(:"test_#{name}") do
       message = assert_raises(Trunkline::InvalidRequest) { call.call(client("http://127.0.0.1:9")) }.message
-      told.each { |words| assert_includes message, words }
+      expected.each { |words| assert_includes message, words }
       refute_includes message, "secret"
     end
   end
 
   def test_a_rate_of_false_is_none
-    server = serve { |connection| connection << answer if connection.read_request }
+    server = serve { |connection| connection << response_bytes if connection.read_request }
     assert_equal [200], client(server.url).map(["/"], rate: false).map(&:status)
   end
 
   def test_of_an_answer
-    server = serve { |connection| connection << answer if connection.read_request }
+    server = serve { |connection| connection << response_bytes if connection.read_request }
     response = client(server.url).get("/")
     [1.5, { chunk: 1 }].each do |length|
       error = assert_raises(TypeError) { response.read(length) }
@@ -74,7 +74,7 @@ class TestArguments < TrunklineTest
   end
 
   def test_options_without_a_url_are_those_of_a_call_to_the_base
-    server = serve { |connection| connection << answer while connection.read_request }
+    server = serve { |connection| connection << response_bytes while connection.read_request }
     http = client(server.url("/base"))
     http.get(params: { n: 1 })
     http.async.get(params: { n: 2 }).value!

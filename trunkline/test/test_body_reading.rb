@@ -5,14 +5,14 @@ require "csv"
 require "stringio"
 require "trunkline/stubs"
 
-# Bodies as text, and as an IO.
+# Response bodies read as text, and through the methods of an IO.
 class TestBodyReading < TrunklineTest
   TEXT = "grün,日本\n𝄞,é\r\n" * 20
 
-  # A response whose body comes in these pieces, or as a whole.
+  # Returns a response whose body arrives in these pieces, or, with stream: false, as a whole.
   def response(pieces, type = nil, stream: true)
     headers = type ? { "Content-Type" => type } : {}
-    http = client(serve(chunked_answer(*pieces, **headers)).url)
+    http = client(serve(chunked_response(*pieces, **headers)).url)
     stream ? http.get("/", stream: true) : http.get("/")
   end
 
@@ -25,7 +25,7 @@ class TestBodyReading < TrunklineTest
     sizes.each do |charset, size|
       text = (charset.match?(/UTF|GB/) ? TEXT : "日本語 abc ｱ\n").encode(charset)
       chunks = []
-      server = serve(chunked_answer(*slices(text, size), "Content-Type" => "text/plain; charset=#{charset}"))
+      server = serve(chunked_response(*slices(text, size), "Content-Type" => "text/plain; charset=#{charset}"))
       client(server.url).get("/") { |chunk| chunks << chunk }
       assert_equal text, chunks.join, charset
       assert(chunks.all? { |chunk| chunk.encoding == text.encoding && chunk.valid_encoding? && !chunk.empty? }, charset)
@@ -74,7 +74,7 @@ class TestBodyReading < TrunklineTest
     end
   end
 
-  # ---- as an IO ----
+  # ---- methods of an IO ----
 
   def test_reading_a_number_of_bytes
     [true, false].each do |stream|
@@ -120,8 +120,8 @@ class TestBodyReading < TrunklineTest
     end
   end
 
-  # JRuby 9.4's StringIO chomps no "\r\n" that it is given, but the end of a text whose lines end nowhere; a separator
-  # beyond ASCII ends it with an exception of Java's.
+  # JRuby 9.4's StringIO#each_line(chomp: true) does not remove a given separator "\r\n"; with the separator nil it
+  # removes the newline at the end of the text; a separator beyond ASCII raises a Java exception.
   UNLIKE_IO = RUBY_ENGINE == "jruby" && RUBY_VERSION < "3.4" ? [["\r\n"], [nil], [nil, 5], ["日"]] : []
 
   def test_lines_are_those_of_an_io

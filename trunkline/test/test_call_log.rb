@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "test_helper"
-require_relative "support/ways_to_call"
+require_relative "support/call_styles"
 require "logger"
 require "stringio"
 require "trunkline/stubs"
 
-# logger:, log:, curl: and redact:
+# The options logger:, log:, curl: and redact:
 class TestCallLog < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
   JSON_ANSWER = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nSet-Cookie: id=SECRET\r\nX-Own: SECRET\r\n" \
                 "Content-Length: 43\r\n\r\n{\"name\":\"Ada\",\"pin\":1,\"api_token\":\"SECRET\"}"
@@ -27,13 +27,13 @@ class TestCallLog < TrunklineTest
   end
 
   def test_every_way_of_calling_is_one_line
-    each_way do |way, call|
+    each_call_style do |style, call|
       @server = serve(JSON_ANSWER)
       @out.truncate(@out.rewind)
       call.call(logged, :get, "/a?token=SECRET&b=1")
       line = %r{\AINFO GET #{@server.address}/a\?token=\[hidden\]&b=1 200 in \d+ ms \(connect \d+, first byte \d+}
-      assert_match(line, wait_for_text, way)
-      assert_equal 1, @out.string.lines.size, way
+      assert_match(line, wait_for_text, style)
+      assert_equal 1, @out.string.lines.size, style
     end
   end
 
@@ -42,12 +42,12 @@ class TestCallLog < TrunklineTest
     http = logged
     over = false
     busy = 3.times.map { Thread.new { nil until over } }
-    # An answer that is there before the caller waits for it has no such wait.
-    http.get("/") until (told = @out.string.match(/ in (\d+) ms \(.*waited (\d+) for Ruby's lock/))
+    # The log line has no wait for the GVL when the response is there before the caller waits for it.
+    http.get("/") until (times = @out.string.match(/ in (\d+) ms \(.*waited (\d+) for Ruby's lock/))
     over = true
     busy.each(&:join)
-    whole, waited = told.captures.map(&:to_i)
-    assert_operator waited, :<=, whole
+    total, waited = times.captures.map(&:to_i)
+    assert_operator waited, :<=, total
   ensure
     over = true
   end
@@ -115,7 +115,7 @@ class TestCallLog < TrunklineTest
     logged(log: :bodies).get("/")
     assert_empty @out.string
     warned = []
-    client(@server.url, logger: Struct.new(:told) { def warn(text) = told << text }.new(warned)).get("/")
+    client(@server.url, logger: Struct.new(:messages) { def warn(text) = messages << text }.new(warned)).get("/")
     assert_equal 1, warned.size
     [["logger", 1], ["log", :all], %w[redact a], ["redact", [1]], ["curl", 1]].each do |name, value|
       error = assert_raises(Trunkline::InvalidRequest) { client(@server.url, name.to_sym => value) }
@@ -148,15 +148,15 @@ class TestCallLog < TrunklineTest
     bad = Object.new
     def bad.info(_) = raise(IOError, "disk full")
     before = Trunkline.logger
-    told = StringIO.new
-    Trunkline.configure { |config| config.logger = Logger.new(told) }
+    out = StringIO.new
+    Trunkline.configure { |config| config.logger = Logger.new(out) }
     assert_equal 200, client(@server.url, logger: bad).get("/").status
-    assert_includes told.string, "disk full"
+    assert_includes out.string, "disk full"
   ensure
     Trunkline.configure { |config| config.logger = before }
   end
 
-  # Each is pasted into a shell; the server must see the same, but for what is hidden.
+  # A shell runs the curl command logged for each request; the server must receive the same request again.
   PASTED = {
     plain: ["GET", "/a?b=c%20d&e[]=1", {}],
     head: ["HEAD", "/", {}],
@@ -181,7 +181,7 @@ class TestCallLog < TrunklineTest
       @server = serve("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
       logged(curl: true).request(method, path, options)
       command = @out.string[/^  (curl .*)\z/m, 1].chomp
-      # What is preloaded for this process, such as a sanitizer, is not for curl.
+      # curl must not load a library that is preloaded into this process, such as a sanitizer.
       assert system({ "LD_PRELOAD" => nil }, "#{command} --silent --noproxy '*' --max-time 10", out: File::NULL)
       ours, pasted = @server.requests.map { |request| comparable(request) }
       assert_equal ours, pasted
@@ -211,7 +211,8 @@ class TestCallLog < TrunklineTest
     assert_equal names.first, names.last
   end
 
-  # What only the way to the server decides: the command names it, and a shell takes the same.
+  # Makes a call with options that only decide how the server is reached, and runs the logged curl command in a shell,
+  # which must send the same request. Returns the command.
   def pasted(**options)
     logged(curl: true, **options).get("/x")
     command = @out.string[/^  (curl .*)\z/m, 1].chomp
@@ -255,8 +256,8 @@ class TestCallLog < TrunklineTest
 
   private
 
-  # curl names the codings that it can undo itself, and makes a boundary of its own; it writes a quote in a name of a
-  # multipart body as browsers do, or as it did before 7.81.
+  # Removes the differences of curl's requests: curl lists the content codings that it can decode, and makes its own
+  # boundary; it escapes a quote in the name of a multipart part as browsers do, or, before 7.81, with a backslash.
   def comparable(request)
     fields = request.headers.to_h { |name, value| [name.downcase, value] }.except("accept-encoding")
     boundary = request["content-type"].to_s[/boundary=(.*)/, 1]

@@ -2,7 +2,7 @@
 
 require_relative "test_helper"
 
-# What a caller can ask for, and what of it arrives at the server.
+# The options and methods of a client, and the requests that the server receives.
 class TestClient < TrunklineTest
   stressable
 
@@ -41,7 +41,7 @@ class TestClient < TrunklineTest
   end
 
   def test_a_url_of_another_host_overrides_the_base
-    other = serve(answer("other"))
+    other = serve(response_bytes("other"))
     assert_equal "other", client(@server.url).get(other.url).body
   end
 
@@ -128,7 +128,7 @@ class TestClient < TrunklineTest
     assert_empty @server.requests
   end
 
-  # In a process of its own: what is configured stays for the life of the process.
+  # Runs in a separate process: the configuration stays for the life of the process.
   def test_configure_sets_the_defaults
     result = Subprocess.run(<<~RUBY)
       Trunkline.configure { |defaults| defaults.timeout = 5; defaults.headers = { "X-Default" => "1" } }
@@ -180,7 +180,7 @@ class TestClient < TrunklineTest
   end
 
   def test_stats_count_requests_and_connections
-    http = client(@server.url, max_idle: 5) # and so with a pool of its own
+    http = client(@server.url, max_idle: 5) # so the client has a separate pool
     3.times { http.get("/") }
     stats = http.stats
     assert_equal [1, 1, 0, 0], stats.values_at(:connections, :idle, :in_use, :waiting)
@@ -231,7 +231,7 @@ class TestClient < TrunklineTest
   end
 
   def test_one_client_serves_many_threads
-    echo = serve { |connection| loop { connection << answer((connection.read_request or break).target) } }
+    echo = serve { |connection| loop { connection << response_bytes((connection.read_request or break).target) } }
     http = client(echo.url)
     threads = Array.new(8) do |number|
       Thread.new { Array.new(50) { |call| ["/#{number}/#{call}", http.get("/#{number}/#{call}").body] } }

@@ -2,7 +2,7 @@
 
 require_relative "test_helper"
 
-# Every error carries its facts, and a sentence for a person.
+# Every error carries its facts and a readable message.
 class TestErrors < TrunklineTest
   stressable
 

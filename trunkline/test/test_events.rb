@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "test_helper"
-require_relative "support/ways_to_call"
+require_relative "support/call_styles"
 require "logger"
 require "stringio"
 require "trunkline/stubs"
 
 # Trunkline.on
 class TestEvents < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
 
@@ -26,50 +26,51 @@ class TestEvents < TrunklineTest
 
   def test_every_way_of_calling_is_told
     events = listen(:call, :attempt)
-    each_way do |way, call|
+    each_call_style do |style, call|
       server = serve
       events.clear
       before = Time.now
       call.call(client(server.url), :get, "/a?b=1", template: "/:x")
       sleep 0.05 until events.size == 2
       attempt, whole = events
-      assert_equal %i[attempt call], events.map(&:kind), way
+      assert_equal %i[attempt call], events.map(&:kind), style
       assert_equal ["GET", server.url("/a?b=1"), "/:x", 200, 1, nil],
-                   whole.to_h.values_at(:method, :url, :template, :status, :attempts, :error), way
-      assert_equal 1, attempt.number, way
-      assert_operator whole.started_at, :>=, before, way
-      assert_operator whole.duration, :>=, attempt.duration, way
-      # Of a streamed answer they are those of its head; the response's own are complete at its end.
+                   whole.to_h.values_at(:method, :url, :template, :status, :attempts, :error), style
+      assert_equal 1, attempt.number, style
+      assert_operator whole.started_at, :>=, before, style
+      assert_operator whole.duration, :>=, attempt.duration, style
+      # For a streamed response the event has the timings up to the head; the response's own timings are complete at its
+      # end.
       phases = %i[queue connect write first_byte]
-      assert_equal whole.response.timings.to_h.slice(*phases), whole.timings.to_h.slice(*phases), way
-      assert_equal [way != :streamed, true], [!whole.timings.total.nil?, !whole.response.timings.total.nil?], way
-      assert_predicate whole, :frozen?, way
+      assert_equal whole.response.timings.to_h.slice(*phases), whole.timings.to_h.slice(*phases), style
+      assert_equal [style != :streamed, true], [!whole.timings.total.nil?, !whole.response.timings.total.nil?], style
+      assert_predicate whole, :frozen?, style
     end
   end
 
   def test_errors
     events = listen(:call)
-    each_way do |way, call|
+    each_call_style do |style, call|
       events.clear
       error = call.call(client("http://127.0.0.1:#{refused_port}"), :get, "/")
       sleep 0.05 while events.empty?
       event = events.first
-      assert_equal [error.class, nil, 1], [event.error.class, event.status, event.attempts], way
+      assert_equal [error.class, nil, 1], [event.error.class, event.status, event.attempts], style
     end
   end
 
   def test_retries
     events = listen
-    each_way do |way, call|
-      server = serve_in_turn("/" => [BUSY, answer])
+    each_call_style do |style, call|
+      server = serve_sequence("/" => [BUSY, response_bytes])
       events.clear
       call.call(client(server.url, retry: { backoff: 0.01..0.01 }, max_idle: 1), :get, "/")
       sleep 0.05 until events.any? { |event| event.kind == :call }
-      assert_equal %i[attempt connection retry attempt call], events.map(&:kind), way
-      assert_equal [503, 200], events.select { |event| event.kind == :attempt }.map(&:status), way
+      assert_equal %i[attempt connection retry attempt call], events.map(&:kind), style
+      assert_equal [503, 200], events.select { |event| event.kind == :attempt }.map(&:status), style
       retrying = events.find { |event| event.kind == :retry }
-      assert_equal [503, 1], retrying.details.values_at(:reason, :number), way
-      assert_operator retrying.details[:wait], :<=, 0.01, way
+      assert_equal [503, 1], retrying.details.values_at(:reason, :number), style
+      assert_operator retrying.details[:wait], :<=, 0.01, style
     end
   end
 
@@ -101,7 +102,7 @@ class TestEvents < TrunklineTest
     assert_equal [201], events.map(&:status)
   end
 
-  # @return [String] what Trunkline.logger was told
+  # @return [String] the text that Trunkline.logger received
   def logged
     log = StringIO.new
     before = Trunkline.logger
@@ -121,12 +122,14 @@ class TestEvents < TrunklineTest
     assert_equal 1, log.scan("raised ArgumentError: mine").size
   end
 
-  # In futures, all of which one thread drives, as well as alone.
+  # Also in futures, all of which one thread runs.
   def test_what_is_no_standard_error_harms_nobody_either
     http = client(serve.url)
     [NotImplementedError, NoMemoryError, Exception, SystemStackError].each do |kind|
       (@subscriptions = []) << Trunkline.on { raise kind, "mine" }
-      log = logged { each_way { |way, call| assert_equal 200, call.call(http, :get, "/").status, "#{kind} #{way}" } }
+      log = logged do
+        each_call_style { |style, call| assert_equal 200, call.call(http, :get, "/").status, "#{kind} #{style}" }
+      end
       assert_equal 1, log.scan("raised #{kind}: mine").size
       @subscriptions.each(&:off)
     end
@@ -142,7 +145,7 @@ class TestEvents < TrunklineTest
     Trunkline.configure { |config| config.logger = before }
   end
 
-  # What is raised in a thread from outside is meant for the thread.
+  # An exception that another thread raises in the listener's thread is meant for that thread.
   def test_a_listener_is_interrupted_with_its_thread
     entered = Queue.new
     (@subscriptions = []) << Trunkline.on(:call) { sleep(entered << 1 && 10) }
@@ -163,8 +166,8 @@ class TestEvents < TrunklineTest
       seen << event.request.target
       http.get("/inner") unless event.request.target == "/inner"
     end
-    each_way { |way, call| assert_equal 200, call.call(http, :get, "/outer").status, way }
-    sleep 0.05 until seen.size == 2 * WAYS.size
+    each_call_style { |style, call| assert_equal 200, call.call(http, :get, "/outer").status, style }
+    sleep 0.05 until seen.size == 2 * CALL_STYLES.size
     assert_equal %w[/inner /outer], seen.uniq.sort
   end
 
@@ -178,15 +181,15 @@ class TestEvents < TrunklineTest
     refute_includes Trunkline::Instrument.probes, Trunkline::Events.of_process
   end
 
-  # In a process of its own, as other tests have deadlines.
+  # Runs in a separate process, because other tests set deadlines.
   def test_calls_look_for_listeners_while_there_is_one
     server = serve
     result = Subprocess.run(<<~RUBY)
       client = Trunkline.new(#{server.url.inspect}, timeout: 10)
-      needed = -> { Trunkline::Surroundings.needed? }
-      told = []
+      needed = -> { Trunkline::CallerContext.needed? }
+      seen = []
       states = [needed.call]
-      one, other = Array.new(2) { |number| Trunkline.on(:call) { told << number } }
+      one, other = Array.new(2) { |number| Trunkline.on(:call) { seen << number } }
       one.off
       client.get("/")
       states << needed.call
@@ -194,10 +197,10 @@ class TestEvents < TrunklineTest
       states << needed.call
       Trunkline.deadline(10) { client.get("/") }
       states << needed.call
-      third = Trunkline.on(:call) { told << 2 }
+      third = Trunkline.on(:call) { seen << 2 }
       third.off
       states << needed.call
-      p states, told
+      p states, seen
     RUBY
     assert_equal "[false, true, false, true, true]\n[1]\n", result.out, result.err
   end

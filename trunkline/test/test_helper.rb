@@ -9,29 +9,29 @@ require_relative "support/raise_warnings"
 $LOAD_PATH.unshift File.expand_path("../lib", __dir__)
 require "trunkline"
 
-%w[answers assertions engines free_port full_backlog gauge gc_level httpbin leak_check memory nginx puma_server
-   scripted_server subprocess test_ca time_limit].each { |name| require_relative "support/#{name}" }
+%w[assertions concurrency_probe engines free_port full_backlog gc_level httpbin leak_check memory nginx puma_server
+   responses scripted_server subprocess test_ca time_limit].each { |name| require_relative "support/#{name}" }
 
 # Every test has a time limit, closes what it opened, and leaves neither descriptors nor threads behind.
 class TrunklineTest < Minitest::Test
   include Engines
-  include Answers
+  include Responses
   include Assertions
   include TimeLimit
   include LeakCheck
   include GCLevel
 
-  # Seconds: more than PATIENCE, so that nothing that a test waits for comes from the timeout of a call.
+  # Seconds: more than PATIENCE, so that the timeout of a call never ends what a test waits for.
   DEFAULT_TIMEOUT = 30 * GCLevel::SLOWDOWN
 
-  # The engine in Ruby has those of TLS 1.3, and a key log, where openssl for Ruby has them.
+  # The engine in Ruby supports TLS 1.3 cipher suites and a key log only where openssl for Ruby does.
   CIPHERSUITES = Trunkline::ENGINE == :c || OpenSSL::SSL::SSLContext.method_defined?(:ciphersuites=)
   KEYLOG = Trunkline::ENGINE == :c || OpenSSL::SSL::SSLContext.method_defined?(:keylog_cb=)
 
-  # What is made once for the life of the process is there before the first test counts or takes the time: the engine's
-  # reaper, the authorities of the system (tens of milliseconds to read), the thread of Timeout.
+  # Creates what lives as long as the process, before the first test counts threads or measures time: the engine's
+  # reaper, the system's certificate authorities (reading them takes tens of milliseconds), and the thread of Timeout.
   WARM_UP = lambda do
-    Metronome.start
+    ClockJitter.start
     server = ScriptedServer.answering(tls: TestCA.server_context)
     trusting = Trunkline.new(server.url, timeout: 10, ca_file: TestCA.ca_file)
     Timeout.timeout(10) { trusting.get("/") }
@@ -47,10 +47,10 @@ class TrunklineTest < Minitest::Test
   end
 
   def before_setup
-    @open = [] # first: a test that is left out is torn down, too
+    @open = [] # first: teardown also runs for a skipped test
     @@warm ||= WARM_UP.call && true # rubocop:disable Style/ClassVars -- once for all test classes
     forget_origins
-    super # the time of a test begins
+    super # the time limit of a test begins
   end
 
   def after_teardown
@@ -60,8 +60,8 @@ class TrunklineTest < Minitest::Test
     super
   end
 
-  # What the process knows of an origin, such as that one request at a time is enough for it, must not be taken for a
-  # fact of another test's server that has got the same port.
+  # Forgets what the process remembers of an origin, such as that the server takes one request at a time: another test's
+  # server may get the same port.
   def forget_origins
     Trunkline::Scheduler::OriginQueue::MEMORY.clear
     Trunkline::Policy::State.clear
@@ -72,14 +72,14 @@ class TrunklineTest < Minitest::Test
     opened(Trunkline.new(*[base].compact, timeout: timeout, **options))
   end
 
-  # A client that trusts the authority of this run.
+  # A client that trusts the certificate authority of this run.
   def secure_client(base = nil, **options) = client(base, ca_file: TestCA.ca_file, **options)
 
-  # serve { |connection| ... }, serve(script: [...]), serve("bytes of every answer")
+  # serve { |connection| ... }, serve(script: [...]), serve("bytes of every response")
   def serve(bytes = nil, **options, &block)
     return opened(ScriptedServer.new(**options, &block)) if block || options[:script]
 
-    opened(ScriptedServer.answering(bytes || answer, **options))
+    opened(ScriptedServer.answering(bytes || response_bytes, **options))
   end
 
   def serve_tls(bytes = nil, identity: :localhost, context: {}, **options, &block)
@@ -88,15 +88,15 @@ class TrunklineTest < Minitest::Test
 
   def serve_rack(**options, &application) = opened(PumaServer.new(**options, &application))
 
-  # A port of this machine on which nobody listens. It is held until the test is over: nobody else gets it, not even as
-  # the port that a connection to it goes out from, which would then be answered by itself.
+  # Returns a port of this machine on which nothing listens. The port stays bound until the end of the test, so that no
+  # other socket gets it, not even as the local port of a connection to it, which TCP would connect to itself.
   def refused_port
     socket = opened(Socket.new(:INET6, :STREAM))
-    socket.bind(Addrinfo.tcp("::", 0)) # the same port of IPv4, too
+    socket.bind(Addrinfo.tcp("::", 0)) # also binds the same IPv4 port
     socket.local_address.ip_port
   end
 
-  # Keeps what must be closed or stopped when the test is over, last opened first.
+  # Closes or stops the object at the end of the test; the last opened is closed first.
   def opened(thing)
     @open << thing
     thing
@@ -104,7 +104,7 @@ class TrunklineTest < Minitest::Test
 
   private
 
-  # All of it, also when closing one of them raises: a scripted server reports there what went wrong in its script.
+  # Closes every object, even when closing one of them raises: a scripted server then reports the errors of its script.
   def close_everything
     failures = @open.reverse.filter_map do |thing|
       thing.respond_to?(:stop) ? thing.stop : thing.close

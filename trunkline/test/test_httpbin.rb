@@ -2,7 +2,7 @@
 
 require_relative "test_helper"
 
-# httpbin: answers as real services shape them.
+# Calls to httpbin, whose responses resemble those of real services.
 class TestHttpbin < TrunklineTest
   stressable
 

@@ -7,10 +7,10 @@ require "faraday"
 require "faraday/adapter/trunkline"
 require "logger"
 
-# Who calls (app_name:, app_env:), that everybody gives a timeout, and what servers announce (deprecations:).
+# The options app_name: and app_env:, required timeouts, and deprecations:.
 class TestIdentity < TrunklineTest
-  # What Trunkline.configure sets, and the client of Trunkline's own verbs.
-  CONFIGURED = %i[@defaults @client @family @logger @timeouts_required].freeze
+  # The variables that Trunkline.configure sets, and the client of the module's own methods.
+  CONFIGURED = %i[@defaults @client @pool_handle @logger @timeouts_required].freeze
 
   def setup
     @before = CONFIGURED.to_h { |name| [name, Trunkline.instance_variable_get(name)] }
@@ -35,7 +35,7 @@ class TestIdentity < TrunklineTest
     ENV.update(before)
   end
 
-  # ---- who calls ----
+  # ---- app_name: and app_env: ----
 
   def test_each_call_says_who_calls
     server = serve
@@ -124,19 +124,19 @@ class TestIdentity < TrunklineTest
     connection.close
   end
 
-  # ---- what servers announce ----
+  # ---- deprecations: ----
 
-  # @return [Array] of what a client's handler is given for answers with these fields
-  def told(fields, path = "/users/31", **options)
+  # @return [Array] the deprecations that a client's handler receives for responses with these fields
+  def deprecations(fields, path = "/users/31", **options)
     found = []
-    http = client(serve(answer(**fields)).url, deprecations: ->(deprecation) { found << deprecation }, **options)
+    http = client(serve(response_bytes(**fields)).url, deprecations: found.method(:<<), **options)
     2.times { http.get(path) }
     found
   end
 
   def test_deprecation_and_sunset
-    found = told({ "Deprecation" => "@1688169599", "Sunset" => "Sun, 30 Jun 2124 23:59:59 GMT",
-                   "Link" => '</docs>; rel="deprecation", <https://docs.test/end>; rel="x sunset"' })
+    found = deprecations({ "Deprecation" => "@1688169599", "Sunset" => "Sun, 30 Jun 2124 23:59:59 GMT",
+                           "Link" => '</docs>; rel="deprecation", <https://docs.test/end>; rel="x sunset"' })
     assert_equal 1, found.size
     deprecation = found.first
     assert_match(%r{\AGET http://127\.0\.0\.1:\d+/users/:id\z}, deprecation.endpoint)
@@ -149,7 +149,7 @@ class TestIdentity < TrunklineTest
     assert_predicate deprecation, :frozen?
   end
 
-  # fields => what is said, nil: nothing
+  # fields => the text of the deprecation; nil: no deprecation
   ANNOUNCED = {
     { "Sunset" => "Sun, 06 Nov 2044 08:49:37 GMT" } => " may stop working after 2044-11-06T08:49:37Z",
     { "Sunset" => "Sunday, 06-Nov-44 08:49:37 GMT" } => " may stop working after 2044-11-06T08:49:37Z",
@@ -169,14 +169,14 @@ class TestIdentity < TrunklineTest
 
   def test_the_forms_of_the_fields
     ANNOUNCED.each do |fields, words|
-      found = told(fields)
+      found = deprecations(fields)
       assert_equal [words].compact, found.map { |one| one.to_s.delete_prefix(one.endpoint) }, fields
     end
   end
 
   def test_once_for_each_endpoint
     found = []
-    server = serve(answer("Deprecation" => "true"))
+    server = serve(response_bytes("Deprecation" => "true"))
     handler = ->(deprecation) { found << deprecation.endpoint.sub(server.url("").chomp("/"), "") }
     http = client(server.url, deprecations: handler)
     paths = %w[/users/1 /users/2?a=b /users/6ba7b810-9dad-11d1-80b4-00c04fd430c8 /users/me /v2/items/AbC-123456
@@ -184,7 +184,7 @@ class TestIdentity < TrunklineTest
     paths.each { |path| http.get(path) }
     http.post("/users/7")
     http.with(timeout: 3).get("/users/8")
-    client(server.url, deprecations: handler).get("/users/9") # of the process, not of the client
+    client(server.url, deprecations: handler).get("/users/9") # reported once per process, not per client
     assert_equal ["GET /users/:id", "GET /users/me", "GET /v2/items/:id", "GET /v2/items/x", "POST /users/:id"], found
   end
 
@@ -192,7 +192,7 @@ class TestIdentity < TrunklineTest
     server = serve do |connection|
       while (request = connection.read_request)
         old = request.target.start_with?("/old")
-        connection << (old ? redirect("/new", "Sunset" => "Sun, 06 Nov 2044 08:49:37 GMT") : answer)
+        connection << (old ? redirect("/new", "Sunset" => "Sun, 06 Nov 2044 08:49:37 GMT") : response_bytes)
       end
     end
     found = []
@@ -207,7 +207,7 @@ class TestIdentity < TrunklineTest
   end
 
   def test_the_logger_is_told_when_the_application_has_a_name
-    server = serve(answer("Sunset" => "Sun, 06 Nov 2044 08:49:37 GMT"))
+    server = serve(response_bytes("Sunset" => "Sun, 06 Nov 2044 08:49:37 GMT"))
     log = StringIO.new
     Trunkline.configure do |c|
       c.app_name = "web"
@@ -220,7 +220,7 @@ class TestIdentity < TrunklineTest
   end
 
   def test_without_a_logger_ruby_warns
-    server = serve(answer("Deprecation" => "true"))
+    server = serve(response_bytes("Deprecation" => "true"))
     _, warned = capture_io { client(server.url, deprecations: true).get("/") }
     assert_equal "GET #{server.url} is deprecated\n", warned
     assert_same Kernel, Trunkline.logger
@@ -231,14 +231,14 @@ class TestIdentity < TrunklineTest
   def test_a_block_is_told
     found = []
     Trunkline.configure { |c| c.deprecations { |deprecation| found << deprecation.endpoint } }
-    server = serve(answer("Deprecation" => "true"))
+    server = serve(response_bytes("Deprecation" => "true"))
     client(server.url).get("/")
     assert_equal ["GET #{server.url}"], found
     assert_raises(Trunkline::InvalidRequest) { Trunkline.configure(&:deprecations) }
   end
 
   def test_active_support_is_told
-    server = serve(answer("Deprecation" => "true"))
+    server = serve(response_bytes("Deprecation" => "true"))
     warned = []
     deprecator = ActiveSupport::Deprecation.new("2.0", "web")
     deprecator.behavior = ->(message, callers, *) { warned << [message, callers.first.path] }
@@ -248,7 +248,7 @@ class TestIdentity < TrunklineTest
   end
 
   def test_what_a_handler_raises_is_the_callers
-    server = serve(answer("Deprecation" => "true"))
+    server = serve(response_bytes("Deprecation" => "true"))
     http = client(server.url, deprecations: ->(_) { raise KeyError, "old" })
     assert_raises(KeyError) { http.get("/a") }
     results = http.batch { |batch| %w[/b /a].each { |path| batch.get(path) } }

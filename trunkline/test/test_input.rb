@@ -3,7 +3,7 @@
 require_relative "test_helper"
 require "pathname"
 
-# Bad input is refused before anything is sent, by an error that names the argument, the value and what is allowed.
+# Bad input is refused before anything is sent, by an error that names the argument, the value and the allowed values.
 class TestInput < TrunklineTest
   stressable
 

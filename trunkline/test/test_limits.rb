@@ -3,14 +3,14 @@
 require_relative "test_helper"
 require "zlib"
 
-# What holds for every client that asks for nothing: how large a body may become, and that the error names the option.
+# The default limits of every client for the size of a body; the error names the option.
 class TestLimits < TrunklineTest
   MEBIBYTE = 1024 * 1024
   WHOLE = 256 * MEBIBYTE
   PIECE = ("x" * MEBIBYTE).freeze
 
   def test_a_bomb_is_stopped_by_default
-    response = answer(Zlib.gzip(Zlib.gzip("\0" * (32 * MEBIBYTE))), "Content-Encoding" => "gzip, gzip")
+    response = response_bytes(Zlib.gzip(Zlib.gzip("\0" * (32 * MEBIBYTE))), "Content-Encoding" => "gzip, gzip")
     assert_too_large(/max_decode_ratio: 100\b/) { client(serve(response).url).get("/") }
   end
 
@@ -21,7 +21,7 @@ class TestLimits < TrunklineTest
     assert_operator received, :<=, 17 * MEBIBYTE
   end
 
-  # A piece that unpacks to all of it is not unpacked at once.
+  # One small compressed piece that holds the whole body is decompressed in steps.
   def test_a_streamed_body_comes_in_pieces_however_well_it_is_packed
     sizes = []
     http = client(serve(gzipped(64 * MEBIBYTE)).url, max_decode_ratio: nil)
@@ -66,7 +66,7 @@ class TestLimits < TrunklineTest
   end
 
   def test_the_rest_of_a_streamed_body_has_a_limit_of_its_own
-    response = client(serve(answer(PIECE * 3)).url, max_body_bytes: 3 * MEBIBYTE).get("/", stream: true)
+    response = client(serve(response_bytes(PIECE * 3)).url, max_body_bytes: 3 * MEBIBYTE).get("/", stream: true)
     first = response.read
     assert_equal 3 * MEBIBYTE, first.bytesize + response.body.bytesize
   end
@@ -82,7 +82,7 @@ class TestLimits < TrunklineTest
   end
 
   def test_the_limits_of_a_head_name_their_options
-    server = serve(answer("", "X" => "a" * 500))
+    server = serve(response_bytes("", "X" => "a" * 500))
     { max_header_bytes: 300, max_headers: 1 }.each do |option, most|
       error = assert_raises(Trunkline::HeadersTooLarge) { client(server.url, option => most).get("/") }
       assert_includes error.message, "(#{option}: #{most})"
@@ -91,7 +91,7 @@ class TestLimits < TrunklineTest
 
   private
 
-  def gzipped(length) = answer(Zlib.gzip("\0" * length), "Content-Encoding" => "gzip")
+  def gzipped(length) = response_bytes(Zlib.gzip("\0" * length), "Content-Encoding" => "gzip")
 
   def endless
     serve do |connection|

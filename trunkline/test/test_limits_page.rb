@@ -2,7 +2,7 @@
 
 require_relative "test_helper"
 
-# docs/limits.md says what the code does: every limit, by name and value.
+# docs/limits.md lists every limit of the code by name and value.
 class TestLimitsPage < TrunklineTest
   PAGE = File.read(File.expand_path("../../docs/limits.md", __dir__))
   ROWS = PAGE.scan(/^\| `(\w+)` \| ([^|]+) \|/).to_h { |name, value| [name.to_sym, value.sub(/ \(.*| s\z/, "")] }.freeze
@@ -23,7 +23,7 @@ class TestLimitsPage < TrunklineTest
   def test_every_option_that_is_a_limit_is_on_the_page
     options = Trunkline::Options::NAMES.grep(/\Amax_|_timeout\z/) - %i[max_tls tcp_user_timeout]
     assert_equal [:timeout, *options].sort, Trunkline::Options::LIMITS.sort
-    assert_empty (Trunkline::Options::LIMITS + Trunkline::Options::OF_PROCESS) - ROWS.keys
+    assert_empty (Trunkline::Options::LIMITS + Trunkline::Options::PROCESS_LIMITS) - ROWS.keys
   end
 
   def test_stats_tell_what_holds_for_the_client
@@ -49,6 +49,6 @@ class TestLimitsPage < TrunklineTest
 
   private
 
-  # Of a client with defaults, which shares the connections of the process.
+  # The limits of a client with default options, which shares the connections of the process.
   def bounds = Trunkline.new("http://127.0.0.1:1", timeout: 5).stats.bounds
 end

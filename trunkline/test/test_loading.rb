@@ -5,14 +5,14 @@ require_relative "test_helper"
 require_relative "support/subprocess"
 require_relative "support/websocket_peer"
 
-# What is loaded when it is needed first, also in a fiber of a scheduler (Async needs Ruby 3.2 to load a file in one).
+# Files that are loaded on first use, also in a fiber of a scheduler (Async needs Ruby 3.2 to load a file in one).
 class TestLoading < TrunklineTest
   def setup
     super
     skip "fibers need the gem async, which cannot be installed here" unless FIBERS
   end
 
-  # @return [String] what it prints
+  # @return [String] the program's output
   def in_a_fiber(code)
     result = Subprocess.run(%(require "async"; Sync { #{code} }))
     assert_predicate result.status, :success?, result.err

@@ -2,12 +2,12 @@
 
 require_relative "test_helper"
 
-# A process without a locale, as in many containers: what Ruby reads from files and from the environment is in US-ASCII,
+# A process without a locale, as in many containers: Ruby tags text from files and from the environment as US-ASCII,
 # whatever its bytes are.
 class TestLocale < TrunklineTest
   ENVIRONMENT = { "LC_ALL" => "C", "LANG" => "C", "RUBYOPT" => nil, "http_proxy" => "http://127.0.0.1:9",
                   "no_proxy" => "b\u00fccher.test, localhost" }.freeze
-  # JRuby has UTF-8 in any locale.
+  # JRuby uses UTF-8 in any locale.
   PRELUDE = <<~'RUBY'
     expected = RUBY_ENGINE == "jruby" ? Encoding::UTF_8 : Encoding::US_ASCII
     raise "the locale is #{Encoding.default_external}" unless Encoding.default_external == expected
@@ -19,7 +19,7 @@ class TestLocale < TrunklineTest
     Dir.mktmpdir do |folder|
       body = '{"a":"é"}'
       server = serve do |connection|
-        connection << answer(body, "Set-Cookie" => "a=\xE9".b) while connection.read_request
+        connection << response_bytes(body, "Set-Cookie" => "a=\xE9".b) while connection.read_request
       end
       File.binwrite("#{folder}/netrc", "# Z\xFCrich\nmachine localhost login \xC3\xBC password \xE9\n".b)
       assert_equal ["200", "true", body.bytesize.to_s], printed(folder, server.url(host: "localhost"), <<~'RUBY')
@@ -35,10 +35,10 @@ class TestLocale < TrunklineTest
     end
   end
 
-  # Of two encodings.
+  # The comments are in two encodings.
   def test_comments_of_certificates
     Dir.mktmpdir do |folder|
-      server = serve_tls(context: { client_ca: true }) { |one| one << answer while one.read_request }
+      server = serve_tls(context: { client_ca: true }) { |one| one << response_bytes while one.read_request }
       client = TestCA.identity(:client)
       File.binwrite("#{folder}/authorities.pem", "# \xC5\x91r\n".b + File.binread(TestCA.ca_file))
       File.binwrite("#{folder}/identity.pem",
@@ -52,7 +52,7 @@ class TestLocale < TrunklineTest
 
   private
 
-  # @return [Array<String>] lines
+  # @return [Array<String>] the lines of output
   def printed(folder, url, code)
     program = PRELUDE.sub("URL", url.dump).sub("FOLDER", folder.dump) + code
     result = Subprocess.run(program, ENVIRONMENT)

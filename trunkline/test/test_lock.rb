@@ -29,19 +29,19 @@ class TestLock < TrunklineTest
   end
 
   def test_a_block_is_told_that_a_handler_calls
-    told = in_handlers(1, -> { sleep 0.01 }) { @lock.synchronize { |in_handler| in_handler } }
-    assert_equal [OWN_THREAD ? nil : true], told
+    reported = in_handlers(1, -> { sleep 0.01 }) { @lock.synchronize { |in_handler| in_handler } }
+    assert_equal [OWN_THREAD ? nil : true], reported
     assert_nil(@lock.synchronize { |in_handler| in_handler })
   end
 
-  def tell
+  def notify
     @lock.synchronize { yield && @condition.broadcast }
   end
 
   def test_a_handler_waits_for_another_thread
     results = in_handlers(2, -> { sleep 0.01 }) do
       set = false
-      other = Thread.new { sleep(0.05) && tell { set = true } }
+      other = Thread.new { sleep(0.05) && notify { set = true } }
       @lock.synchronize { @lock.wait(@condition, nil) until set }
       other.join && set
     end
@@ -53,7 +53,7 @@ class TestLock < TrunklineTest
     set = false
     main = -> { @lock.synchronize { @lock.wait(@condition, 0.01) } }
     results = in_handlers(1, main) do
-      other = Thread.new { sleep(0.05) && tell { set = true } }
+      other = Thread.new { sleep(0.05) && notify { set = true } }
       @lock.synchronize { @lock.wait(@condition, nil) until set }
       other.join && set
     end

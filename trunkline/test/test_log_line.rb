@@ -3,7 +3,7 @@
 require_relative "test_helper"
 require "trunkline/log_line"
 
-# A call in one line.
+# Trunkline::LogLine: the log line of a call.
 class TestLogLine < TrunklineTest
   OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

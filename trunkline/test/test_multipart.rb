@@ -6,7 +6,7 @@ require "pathname"
 require "rack"
 require "stringio"
 
-# multipart/form-data, judged by Rack's parser.
+# multipart/form-data, parsed by Rack.
 class TestMultipart < TrunklineTest
   stressable
 
@@ -18,7 +18,7 @@ class TestMultipart < TrunklineTest
         @length = request["content-length"]
         @chunked = request["transfer-encoding"]
         @seen = parsed(request).transform_values { |value| part(value) }
-        connection << answer
+        connection << response_bytes
       end
     end
   end
@@ -86,7 +86,7 @@ class TestMultipart < TrunklineTest
     reader.close
   end
 
-  # nginx counts, in a process of its own: what this one holds is the client's.
+  # nginx counts the bytes in another process, so this process' memory is the client's alone.
   def test_a_big_file_is_streamed_in_flat_memory
     with_file("big.bin", "") do |path|
       File.truncate(path, 500 * Nginx::MEBIBYTE)

@@ -3,9 +3,9 @@
 require_relative "test_helper"
 require_relative "support/subprocess"
 
-# What the engine in Ruby does where the gems that it can use are not there.
+# The engine in Ruby without the optional gems that it can use.
 class TestOptionalGems < Minitest::Test
-  # Makes `require` of one of them fail.
+  # Makes `require` of one gem fail.
   WITHOUT = <<~'RUBY'
     Kernel.prepend(Module.new do
       def require(name) = name == %s ? raise(LoadError, "cannot load such file -- #{name}") : super
@@ -44,7 +44,7 @@ class TestOptionalGems < Minitest::Test
 
   def codings_without(name) = run_without(name, "puts Trunkline.features[:codings]").split
 
-  # @return [String] what the program says
+  # @return [String] the program's output
   def run_without(name, code)
     program = "#{format(WITHOUT, name.inspect)}require \"trunkline\"\n#{code}"
     command = [RbConfig.ruby, "-W0", "-I", Subprocess::LIB, "-e", program]

@@ -3,11 +3,11 @@
 require_relative "test_helper"
 require "stringio"
 
-# What progress: tells, and whom.
+# The option progress: what is reported, and where.
 class TestProgress < TrunklineTest
   Reporter = Trunkline::Progress::Reporter
 
-  # A terminal that remembers.
+  # A terminal that keeps its output.
   class Terminal < StringIO
     def tty? = true
   end
@@ -29,7 +29,7 @@ class TestProgress < TrunklineTest
   def test_errors_and_statuses_of_400_and_above_are_told_as_failed
     server = serve do |connection|
       while (request = connection.read_request)
-        connection << answer("", status: request.target == "/bad" ? "404 Not Found" : "200 OK")
+        connection << response_bytes("", status: request.target == "/bad" ? "404 Not Found" : "200 OK")
       end
     end
     last = nil
@@ -43,7 +43,7 @@ class TestProgress < TrunklineTest
   private
 
   def response(status)
-    server = serve(answer("", status: "#{status} OK"))
+    server = serve(response_bytes("", status: "#{status} OK"))
     client(server.url).get("/")
   end
 end

@@ -4,7 +4,8 @@ require "json"
 require_relative "test_helper"
 require_relative "support/subprocess"
 
-# What Rails and Addressable hand over. In a program of its own: what they load changes Ruby's classes.
+# Values of Rails and Addressable as options and content. The code runs in a separate program, because these gems change
+# Ruby's classes.
 class TestRailsValues < Minitest::Test
   PRELUDE = <<~RUBY
     $VERBOSE = nil # the warnings of other gems
@@ -28,7 +29,7 @@ class TestRailsValues < Minitest::Test
     def parameters(hash) = ActionController::Parameters.new(hash)
   RUBY
 
-  # @param code [String] whose value is a Hash for JSON
+  # @param code [String] code that returns a Hash, which is transferred as JSON
   def results(code)
     ran = Subprocess.run("#{PRELUDE}puts JSON.generate(begin\n#{code}\nend)", gems: nil)
     assert_predicate ran.status, :success?, ran.err
@@ -36,7 +37,7 @@ class TestRailsValues < Minitest::Test
   end
 
   def test_a_duration_is_taken_wherever_seconds_are
-    told = results(<<~RUBY)
+    values = results(<<~RUBY)
       options = Trunkline::Options.defaults.merge(
         timeout: { connect: 1.5.seconds, total: 2.minutes }, idle_timeout: 1.minute, max_age: 1.hour, expect: 2.seconds,
         tcp_keepalive: { idle: 1.minute, interval: 5.seconds }, tcp_user_timeout: 3.seconds, busy_poll: 0.0005.seconds
@@ -48,14 +49,14 @@ class TestRailsValues < Minitest::Test
         refused: refused { options.merge(timeout: -1.seconds) }
       }
     RUBY
-    assert_equal [[1.5, 120.0], 5.0], told.values_at("timeouts", "whole")
-    assert_equal [60.0, 3600.0, { "wait" => 2.0, "above" => 0 }, 3000, 0.0005], told["others"]
-    assert_equal [[60, 5], 60], told.values_at("keepalive", "idle")
-    assert_match(/\Atimeout: /, told["refused"])
+    assert_equal [[1.5, 120.0], 5.0], values.values_at("timeouts", "whole")
+    assert_equal [60.0, 3600.0, { "wait" => 2.0, "above" => 0 }, 3000, 0.0005], values["others"]
+    assert_equal [[60, 5], 60], values.values_at("keepalive", "idle")
+    assert_match(/\Atimeout: /, values["refused"])
   end
 
   def test_parameters_are_taken_when_they_are_permitted
-    told = results(<<~RUBY)
+    values = results(<<~RUBY)
       given = parameters(a: "1", b: { c: ["2"] }, "d" => "secret")
       permitted = given.permit(:a, b: { c: [] })
       {
@@ -66,28 +67,28 @@ class TestRailsValues < Minitest::Test
                   refused { build(client: { params: given }) }]
       }
     RUBY
-    assert_equal "a=1&b%5Bc%5D%5B%5D=2", told["params"]
-    assert_equal told["params"], told["form"]
-    assert_equal "f%5Ba%5D=1&f%5Bb%5D%5Bc%5D%5B%5D=2", told["nested"]
-    assert_equal "a=3&b%5Bc%5D%5B%5D=2", told["client"]
-    told["refused"].each { |message| assert_match(/must be permitted parameters: params\.permit/, message) }
-    refute_match(/secret/, told.to_s)
+    assert_equal "a=1&b%5Bc%5D%5B%5D=2", values["params"]
+    assert_equal values["params"], values["form"]
+    assert_equal "f%5Ba%5D=1&f%5Bb%5D%5Bc%5D%5B%5D=2", values["nested"]
+    assert_equal "a=3&b%5Bc%5D%5B%5D=2", values["client"]
+    values["refused"].each { |message| assert_match(/must be permitted parameters: params\.permit/, message) }
+    refute_match(/secret/, values.to_s)
   end
 
   def test_an_addressable_uri_is_taken_for_a_url_and_a_proxy
-    told = results(<<~RUBY)
+    values = results(<<~RUBY)
       uri = Addressable::URI.parse("http://b.test:81/x?y=1")
       {
         url: build(uri).url, base: Trunkline.new(uri, timeout: 1).inspect,
         proxy: Trunkline::Options.check(:proxy, Addressable::URI.parse("http://p.test:3128")).to_s
       }
     RUBY
-    assert_equal ["http://b.test:81/x?y=1", "http://p.test:3128"], told.values_at("url", "proxy")
-    assert_includes told["base"], "b.test:81"
+    assert_equal ["http://b.test:81/x?y=1", "http://p.test:3128"], values.values_at("url", "proxy")
+    assert_includes values["base"], "b.test:81"
   end
 
   def test_json_has_the_forms_of_active_support
-    told = results(<<~RUBY)
+    values = results(<<~RUBY)
       Point = Struct.new(:x)
       value = { at: Time.utc(2026, 1, 2, 3, 4, 5), zone: Time.utc(2026).in_time_zone("Berlin"), point: [Point.new(1)],
                 price: BigDecimal("1.5"), nan: Float::NAN, safe: "<b>".html_safe, span: 5.seconds, set: Set[1],
@@ -101,15 +102,15 @@ class TestRailsValues < Minitest::Test
         shown: [Trunkline.new("http://a.test", timeout: 5, bearer: "secret"), build(params: { token: "secret" })].to_json
       }
     RUBY
-    assert_match(/got an instance of Trunkline::Client/, told["ours"])
-    refute_match(/secret/, told["shown"])
-    assert_match(/Trunkline::Client http.*Trunkline::Request POST/, told["shown"])
+    assert_match(/got an instance of Trunkline::Client/, values["ours"])
+    refute_match(/secret/, values["shown"])
+    assert_match(/Trunkline::Client http.*Trunkline::Request POST/, values["shown"])
     plain = ->(texts) { texts.transform_values { |text| JSON.parse(text) } }
-    assert_equal plain.call(told["theirs"]), plain.call(told["same"])
-    assert_equal '{"v":"2026-01-02T03:04:05.000Z"}', told["same"]["at"]
-    assert told["copy"]
-    assert_match(/permit/, told["refused"])
-    refute_match(/secret/, told["refused"])
+    assert_equal plain.call(values["theirs"]), plain.call(values["same"])
+    assert_equal '{"v":"2026-01-02T03:04:05.000Z"}', values["same"]["at"]
+    assert values["copy"]
+    assert_match(/permit/, values["refused"])
+    refute_match(/secret/, values["refused"])
   end
 
   UPLOADS = <<~RUBY
@@ -140,7 +141,7 @@ class TestRailsValues < Minitest::Test
   RUBY
 
   def test_uploads_of_rails_and_rack_are_sent_with_their_names
-    told = results(<<~RUBY)
+    values = results(<<~RUBY)
       #{UPLOADS}
       form = sent.call(multipart: { "doc" => rails.call })
       {
@@ -149,8 +150,8 @@ class TestRailsValues < Minitest::Test
         test: sent.call(multipart: { "doc" => test }), body: sent.call(body: rails.call)
       }
     RUBY
-    assert_equal "PNG", told.delete("body")
+    assert_equal "PNG", values.delete("body")
     expected = "filename=\"sea.png\"\r\nContent-Type: image/png\r\n\r\nPNG\r\n--"
-    told.each { |name, form| assert_includes form, expected, name }
+    values.each { |name, form| assert_includes form, expected, name }
   end
 end

@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "test_helper"
-require_relative "support/ways_to_call"
-require_relative "../../trunkline-lab/test/support/browser" # the test of the lab's page drives it, too
+require_relative "support/call_styles"
+require_relative "../../trunkline-lab/test/support/browser" # the test of the lab's page uses it, too
 require "json"
 require "tmpdir"
 require "zlib"
 
 # Trunkline.record
 class TestRecording < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
   Browser = Trunkline::Lab::Browser
 
@@ -41,7 +41,7 @@ class TestRecording < TrunklineTest
     FileUtils.rm_rf(@folder)
   end
 
-  # @return [Array<Hash>] the entries of the file, which is checked
+  # @return [Array<Hash>] the entries of the file, after a check of its structure
   def entries
     log = JSON.parse(File.read(@path), symbolize_names: true).fetch(:log)
     check(:log, log)
@@ -69,15 +69,15 @@ class TestRecording < TrunklineTest
   end
 
   def test_every_way_of_calling
-    each_way do |way, call|
+    each_call_style do |style, call|
       server = serve(ANSWER)
       Trunkline.record(@path) { call.call(client(server.url), :get, "/a?b=c%20d") }
       entry = entries.first
-      assert_equal 1, entries.size, way
+      assert_equal 1, entries.size, style
       assert_equal ["GET", server.url("/a?b=c%20d"), "HTTP/1.1", [{ name: "b", value: "c d" }]],
-                   entry[:request].values_at(:method, :url, :httpVersion, :queryString), way
-      assert_equal [200, "OK", "HTTP/1.1"], entry[:response].values_at(:status, :statusText, :httpVersion), way
-      assert_equal "127.0.0.1", entry[:serverIPAddress], way
+                   entry[:request].values_at(:method, :url, :httpVersion, :queryString), style
+      assert_equal [200, "OK", "HTTP/1.1"], entry[:response].values_at(:status, :statusText, :httpVersion), style
+      assert_equal "127.0.0.1", entry[:serverIPAddress], style
     end
   end
 
@@ -97,9 +97,9 @@ class TestRecording < TrunklineTest
   end
 
   def test_each_attempt_is_an_entry
-    server = serve_in_turn("/" => ["HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n",
-                                   "HTTP/1.1 302 Found\r\nLocation: /next?token=SECRET\r\nContent-Length: 0\r\n\r\n"],
-                           "/next?token=SECRET" => [ANSWER])
+    server = serve_sequence("/" => ["HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n",
+                                    "HTTP/1.1 302 Found\r\nLocation: /next?token=SECRET\r\nContent-Length: 0\r\n\r\n"],
+                            "/next?token=SECRET" => [ANSWER])
     Trunkline.record(@path) { client(server.url, retry: true, follow: 3).get("/") }
     assert_equal [503, 302, 200], entries.map { |entry| entry[:response][:status] }
     assert_equal "/next?token=[hidden]", entries[1][:response][:redirectURL]
@@ -130,7 +130,7 @@ class TestRecording < TrunklineTest
     assert_equal "streamed: not kept", streamed[:request][:postData][:comment]
   end
 
-  # A picture, of which no byte is zero.
+  # An image without a zero byte.
   def test_bodies_that_are_no_text
     server = serve("HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 4\r\n\r\n\x89PNG".b)
     Trunkline.record(@path) { client(server.url).get("/") }
@@ -139,9 +139,9 @@ class TestRecording < TrunklineTest
 
   def test_sizes_are_those_before_codings_were_undone
     coded = Zlib.gzip("hello" * 100)
-    server = serve_in_turn(
+    server = serve_sequence(
       "/gzip" => ["HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: #{coded.bytesize}\r\n\r\n".b + coded],
-      "/chunked" => [chunked_answer("hello", "world")], "/nothing" => ["HTTP/1.1 204 No Content\r\n\r\n"],
+      "/chunked" => [chunked_response("hello", "world")], "/nothing" => ["HTTP/1.1 204 No Content\r\n\r\n"],
       "/head" => ["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"]
     )
     Trunkline.record(@path) do
@@ -153,7 +153,7 @@ class TestRecording < TrunklineTest
     assert_equal [[coded.bytesize, 500], [10, 10], [0, 0], [0, 0]], sizes
   end
 
-  # What DevTools make of the file when they open it.
+  # Imports the file as DevTools do when they open it.
   DEVTOOLS = "devtools://devtools/bundled"
   SHOWN = <<~JS.freeze
     import("#{DEVTOOLS}/models/har/har.js").then(({ HARFormat, Importer }) => {
@@ -166,7 +166,7 @@ class TestRecording < TrunklineTest
 
   def test_chromium_opens_it
     skip "no Chromium here (bin/setup installs it where there is a package of it)" unless Browser.program
-    server = serve_in_turn("/" => [answer("hello", "Content-Type" => "text/html")], "/closed" => [nil])
+    server = serve_sequence("/" => [response_bytes("hello", "Content-Type" => "text/html")], "/closed" => [nil])
     Trunkline.record(@path) do
       http = client(server.url)
       http.post("/", json: { a: 1 })

@@ -5,11 +5,11 @@ require "stringio"
 require "tempfile"
 require "rack"
 
-# Everything that can be sent, and how it is framed.
+# All kinds of request bodies, and their framing.
 class TestRequestBodies < TrunklineTest
   stressable
 
-  # An IO of unknown size: only read.
+  # An IO of unknown size, which can only be read.
   class Source
     def initialize(text) = @io = StringIO.new(text)
     def read(...) = @io.read(...)
@@ -30,7 +30,7 @@ class TestRequestBodies < TrunklineTest
 
   def test_a_file_of_which_nothing_is_left
     Tempfile.create("body") do |file|
-      @http.post("/", body: file) # that has nothing in it yet
+      @http.post("/", body: file) # an empty file
       file.write("text")
       ways = [{ body: file }, { multipart: { file: file } }, { multipart: { file: Trunkline::Part.new(file) } },
               { multipart: { file: { io: file, filename: "a" } } }]
@@ -99,7 +99,7 @@ class TestRequestBodies < TrunklineTest
       connection.read_head_only
       first = Array.new(2) { connection.read_line }
       writer.write("last") && writer.close
-      connection << answer([*first, *Array.new(4) { connection.read_line }].join(" "))
+      connection << response_bytes([*first, *Array.new(4) { connection.read_line }].join(" "))
     end
     writer.write("first")
     assert_equal "5 first 4 last 0 ", client(server.url).post("/", body: reader).body
@@ -186,7 +186,7 @@ class TestRequestBodies < TrunklineTest
     before = Memory.resident_bytes
     response = client.post(server.url, body: body, timeout: RUBY_ENGINE == "jruby" ? 120 : 20)
     assert_equal (16_000 * 65_536).to_s, response.body
-    # The server reads in this process, too: its Strings and ours wait for the collector.
+    # The server reads in this process, too: its Strings and the client's wait for the garbage collector.
     assert_operator Memory.peak_bytes - before, :<, 150 * Nginx::MEBIBYTE
   end
 
@@ -255,10 +255,10 @@ class TestRequestBodies < TrunklineTest
     connection.read_request
     connection << redirect("/to", status: "307 Temporary Redirect")
     seen = connection.read_request
-    connection << answer(seen.body) if seen
+    connection << response_bytes(seen.body) if seen
   end
 
-  # Counts a chunked body without keeping it.
+  # Counts the bytes of a chunked body without keeping them.
   def serve_counting
     serve do |connection|
       connection.read_head_only
@@ -268,7 +268,7 @@ class TestRequestBodies < TrunklineTest
         total += size
       end
       connection.read_exactly(2)
-      connection << answer(total.to_s)
+      connection << response_bytes(total.to_s)
     end
   end
 end

@@ -2,17 +2,17 @@
 
 require_relative "test_helper"
 
-# What an answer tells.
+# The status line, fields, body, charset and JSON of a response.
 class TestResponse < TrunklineTest
   stressable
 
   def test_status_line
-    response = get(answer("", status: "418 I'm a teapot"))
+    response = get(response_bytes("", status: "418 I'm a teapot"))
     assert_equal [418, "I'm a teapot", "1.1"], [response.status, response.reason, response.http_version]
   end
 
   def test_names_and_values_of_fields_are_the_callers
-    texts = client(serve(answer("x", "X-Odd" => "1")).url).get("/").headers.to_a.flatten
+    texts = client(serve(response_bytes("x", "X-Odd" => "1")).url).get("/").headers.to_a.flatten
     assert_includes texts, "Content-Length"
     assert_empty texts.select(&:frozen?)
     assert_equal [Encoding::US_ASCII], texts.map(&:encoding).uniq
@@ -39,7 +39,7 @@ class TestResponse < TrunklineTest
   end
 
   def test_headers_are_case_insensitive_and_keep_their_order
-    headers = get(answer("", "X-One" => "1", "x-two" => "2", "X-Three" => "3")).headers
+    headers = get(response_bytes("", "X-One" => "1", "x-two" => "2", "X-Three" => "3")).headers
     assert_equal "1", headers["x-one"]
     assert_equal "2", headers["X-TWO"]
     assert_nil headers["x-four"]
@@ -48,7 +48,7 @@ class TestResponse < TrunklineTest
   end
 
   def test_a_symbol_names_a_header_everywhere
-    response = get(answer("", "Content-Type" => "text/plain"))
+    response = get(response_bytes("", "Content-Type" => "text/plain"))
     assert_equal ["text/plain"] * 2, [response[:content_type], response.headers[:content_type]]
     assert_nil response[:content_kind]
   end
@@ -62,7 +62,8 @@ class TestResponse < TrunklineTest
 
   def test_headers_as_a_hash_have_names_in_lower_case_and_joined_values
     long = "X-#{"Long" * 40}"
-    headers = get(answer("", "Set-Cookie" => "a=1, b", "SET-cookie" => "c=2", long => "1", "X" => "gr\xFCn".b)).headers
+    bytes = response_bytes("", "Set-Cookie" => "a=1, b", "SET-cookie" => "c=2", long => "1", "X" => "gr\xFCn".b)
+    headers = get(bytes).headers
     hash = { "content-length" => "0", "set-cookie" => "a=1, b, c=2", long.downcase => "1", "x" => "gr\xFCn".b }
     assert_equal hash, headers.to_h
     assert_equal hash, Trunkline::Headers.new(headers.to_a).to_h
@@ -76,17 +77,17 @@ class TestResponse < TrunklineTest
   end
 
   def test_header_bytes_above_127_are_kept
-    value = get(answer("", "X" => "gr\xFCn".b))["X"]
+    value = get(response_bytes("", "X" => "gr\xFCn".b))["X"]
     assert_equal ["gr\xFCn".b, Encoding::BINARY, false], [value, value.encoding, value.ascii_only?]
     assert_match(/\Agr/, value)
-    assert_equal Encoding::US_ASCII, get(answer("", "X" => "green"))["X"].encoding
+    assert_equal Encoding::US_ASCII, get(response_bytes("", "X" => "green"))["X"].encoding
   end
 
-  # Eight bytes are looked at together, the rest one by one.
+  # The C engine checks eight bytes at once, and the rest one by one.
   def test_a_value_with_a_byte_above_127_is_binary_wherever_it_is
     values = Array.new(17) { |place| ("a" * 17).b.tap { |value| value.setbyte(place, 0x80) } }
     fields = values.each_with_index.to_h { |value, place| ["X-#{place}", value] }
-    response = get(answer("", **fields, "X-None" => "a" * 17))
+    response = get(response_bytes("", **fields, "X-None" => "a" * 17))
     seen = fields.keys.map { |name| response[name] }
     assert_equal [values, [Encoding::BINARY]], [seen, seen.map(&:encoding).uniq]
     assert_equal Encoding::US_ASCII, response["X-None"].encoding
@@ -97,7 +98,7 @@ class TestResponse < TrunklineTest
       "text/plain; charset=\"UTF-8\"" => Encoding::UTF_8,
       "application/json" => Encoding::UTF_8,
       "application/octet-stream" => Encoding::BINARY }.each do |type, encoding|
-      body = get(answer("gr\xC3\xBCn", "Content-Type" => type)).body
+      body = get(response_bytes("gr\xC3\xBCn", "Content-Type" => type)).body
       assert_equal encoding, body.encoding, type
     end
   end
@@ -107,25 +108,26 @@ class TestResponse < TrunklineTest
     "ISO8859-1" => Encoding::ISO_8859_1, "Latin1" => Encoding::ISO_8859_1, "windows-1252" => Encoding::Windows_1252,
     "Shift_JIS" => Encoding::Shift_JIS, "x-sjis" => Encoding::Windows_31J, "gb2312" => Encoding::EUC_CN
   }.freeze
-  # Names of Ruby's own, and of nobody's.
+  # Names of Ruby's special encodings, and unknown names.
   NO_CHARSETS = ["internal", "external", "locale", "filesystem", "Internal", "klingon", "../../x", "a" * 63, "b" * 200,
                  "\xFF".b].freeze
 
   def test_charsets_have_more_names_than_ruby_knows
     CHARSETS.each do |name, encoding|
-      assert_equal encoding, get(answer("x", "Content-Type" => "text/plain; charset=#{name}")).body.encoding, name
+      response = get(response_bytes("x", "Content-Type" => "text/plain; charset=#{name}"))
+      assert_equal encoding, response.body.encoding, name
     end
   end
 
   def test_an_unknown_charset_is_binary
     NO_CHARSETS.each do |name|
-      body = get(answer("x", "Content-Type" => "text/plain; charset=#{name}")).body
+      body = get(response_bytes("x", "Content-Type" => "text/plain; charset=#{name}")).body
       assert_equal Encoding::BINARY, body.encoding, name
     end
     ["", "utf-8\0x", *NO_CHARSETS].each { |name| assert_nil Trunkline::Engine.charset(name), name }
   end
 
-  # Stands in the load path, and counts who searches that.
+  # An entry of the load path that counts the searches of the load path.
   Searched = Struct.new(:times) do
     def to_path
       self.times += 1
@@ -149,31 +151,31 @@ class TestResponse < TrunklineTest
   end
 
   def test_bytes_that_are_not_valid_in_their_charset_are_kept
-    body = get(answer("\xFF\xFE", "Content-Type" => "text/plain; charset=utf-8")).body
+    body = get(response_bytes("\xFF\xFE", "Content-Type" => "text/plain; charset=utf-8")).body
     assert_equal "\xFF\xFE".b, body.b
   end
 
   def test_json
-    assert_equal({ "a" => [1, "ü"] }, get(json_answer({ "a" => [1, "ü"] })).json)
+    assert_equal({ "a" => [1, "ü"] }, get(json_response({ "a" => [1, "ü"] })).json)
   end
 
   def test_what_is_no_json
     error = assert_raises_with(Trunkline::DecodeError, sent: :all, phase: :read) do
-      get(answer("<html>private</html>", status: "502 Bad Gateway", "Content-Type" => "text/html")).json
+      get(response_bytes("<html>private</html>", status: "502 Bad Gateway", "Content-Type" => "text/html")).json
     end
     assert_equal [502, "<html>private</html>"], [error.response.status, error.response.body]
     assert_kind_of JSON::ParserError, error.cause
     ["GET / at 127.0.0.1:", "502", "text/html", "no JSON"].each { |part| assert_includes error.message, part }
   end
 
-  # What a parser says of a body quotes it.
+  # Bodies that a JSON parser quotes in its error message.
   NO_JSON = ["{", "SECRET", "{SECRET", "[1,SECRET", "\"SECRET\xFF", "\"\x01SECRET\"", "[-SECRET]", "[1]SECRET",
              "\"\\uSECRET\"", "/*SECRET", "{\"a\": SECRET}", "{\"SECRET", "[" * 200, "[NaN] SECRET", " ",
              "\xFFSECRET", "[1, \xFF", "{\"a\": \xE9SECRET}"].freeze
 
   def test_bodies_are_not_in_messages
     NO_JSON.each do |body|
-      error = assert_raises(Trunkline::DecodeError, body) { get(answer(body)).json }
+      error = assert_raises(Trunkline::DecodeError, body) { get(response_bytes(body)).json }
       assert_kind_of JSON::ParserError, error.cause, body
       refute_empty error.cause.message
       refute_match(/SECR/, error.full_message(highlight: false), body)
@@ -181,16 +183,18 @@ class TestResponse < TrunklineTest
   end
 
   def test_json_in_a_charset
-    assert_equal ["ü"], get(answer("[\"\xFC\"]".b, "Content-Type" => "text/json; charset=iso-8859-1")).json
+    assert_equal ["ü"], get(response_bytes("[\"\xFC\"]".b, "Content-Type" => "text/json; charset=iso-8859-1")).json
     %w[utf-16le utf-7 shift_jis].each do |charset|
-      broken = get(answer("[\"\xFD\xFF\"]x".b, "Content-Type" => "text/json; charset=#{charset}"))
+      broken = get(response_bytes("[\"\xFD\xFF\"]x".b, "Content-Type" => "text/json; charset=#{charset}"))
       assert_kind_of JSON::ParserError, assert_raises(Trunkline::DecodeError, charset) { broken.json }.cause
     end
   end
 
   def test_a_decoder_of_ones_own
     decoder = ->(text, keys: 0) { text == "{private" ? raise("what came: #{text}") : [text, keys] }
-    json = ->(body, **options) { client(serve(answer(body)).url, json_decoder: decoder).get("/").json(**options) }
+    json = lambda do |body, **options|
+      client(serve(response_bytes(body)).url, json_decoder: decoder).get("/").json(**options)
+    end
     assert_equal ['{"a":1}', 0], json.call('{"a":1}')
     assert_equal ["{}", 1], json.call("{}", keys: 1)
     error = assert_raises(Trunkline::DecodeError) { json.call("{private") }
@@ -201,13 +205,13 @@ class TestResponse < TrunklineTest
 
   def test_no_body_is_no_json
     ["204 X\r\n", "205 X\r\nContent-Length: 0\r\n"].each { |head| assert_nil get("HTTP/1.1 #{head}\r\n").json }
-    assert_nil get(answer("")).json
-    assert_nil client(serve(answer("")).url).head("/").json
+    assert_nil get(response_bytes("")).json
+    assert_nil client(serve(response_bytes("")).url).head("/").json
   end
 
-  # Joined with any other text, as loggers do.
+  # Programs join a message with other text, as loggers do.
   def test_messages_are_utf8_whatever_the_server_says
-    error = assert_raises(Trunkline::ClientError) { get(answer("", status: "404 gr\xFCn".b)).raise_for_status! }
+    error = assert_raises(Trunkline::ClientError) { get(response_bytes("", status: "404 gr\xFCn".b)).raise_for_status! }
     assert_equal [Encoding::UTF_8, true], [error.message.encoding, error.message.valid_encoding?]
     assert_includes "ü #{error.message}", "404 gr"
   end
@@ -219,16 +223,17 @@ class TestResponse < TrunklineTest
   end
 
   def test_raise_for_status
-    assert_equal 200, get(answer).raise_for_status!.status
-    client_error = assert_raises(Trunkline::ClientError) { get(answer("no", status: "404 Not Found")).raise_for_status! }
+    assert_equal 200, get(response_bytes).raise_for_status!.status
+    missing = get(response_bytes("no", status: "404 Not Found"))
+    client_error = assert_raises(Trunkline::ClientError) { missing.raise_for_status! }
     assert_equal "no", client_error.response.body
     assert_match(/404/, client_error.message)
-    server_error = assert_raises(Trunkline::ServerError) { get(answer("", status: "503 X")).raise_for_status! }
+    server_error = assert_raises(Trunkline::ServerError) { get(response_bytes("", status: "503 X")).raise_for_status! }
     assert_kind_of Trunkline::StatusError, server_error
   end
 
   def test_chunked_body_and_trailers
-    response = get(chunked_answer("one", "two", trailers: { "X-Sum" => "6", "ETag" => "\"x\"" }))
+    response = get(chunked_response("one", "two", trailers: { "X-Sum" => "6", "ETag" => "\"x\"" }))
     assert_equal "onetwo", response.body
     assert_equal "6", response.trailers["x-sum"]
     assert_nil response["X-Sum"], "a trailer is not a header"
@@ -270,7 +275,7 @@ class TestResponse < TrunklineTest
   end
 
   def test_connection_close_is_honoured
-    server = serve(answer("ok", "Connection" => "foo, Close"))
+    server = serve(response_bytes("ok", "Connection" => "foo, Close"))
     http = client(server.url)
     2.times { http.get("/") }
     assert_equal 2, server.connection_count
@@ -286,13 +291,13 @@ class TestResponse < TrunklineTest
   end
 
   def test_timings
-    server = serve { |connection| connection.read_request && connection << (sleep(0.1) && answer) }
+    server = serve { |connection| connection.read_request && connection << (sleep(0.1) && response_bytes) }
     http = client(server.url)
     seconds, response = timed { http.get("/") }
     timings = response.timings
     assert_operator timings.first_byte, :>=, 0.09
     assert_operator timings.total, :>=, timings.first_byte
-    assert_operator timings.connect, :<, 0.09 + Metronome.lateness(seconds)
+    assert_operator timings.connect, :<, 0.09 + ClockJitter.lateness(seconds)
     assert_kind_of Float, timings.write
     assert_nil timings.tls
   end
@@ -349,19 +354,21 @@ class TestResponse < TrunklineTest
   end
 
   def test_it_can_be_kept_and_read_again
-    response = get(answer("kept"))
+    response = get(response_bytes("kept"))
     GC.start
     assert_equal %w[kept kept], [response.body, response.body]
     assert_same response.body, response.body
   end
 
   def test_inspect_is_short
-    assert_operator get(answer("x" * 10_000)).inspect.size, :<, 500
+    assert_operator get(response_bytes("x" * 10_000)).inspect.size, :<, 500
   end
 
   private
 
-  def typed(connection) = answer("x", "Content-Type" => "text/plain; charset=#{connection.requests.last["X-Charset"]}")
+  def typed(connection)
+    response_bytes("x", "Content-Type" => "text/plain; charset=#{connection.requests.last["X-Charset"]}")
+  end
 
   def get(bytes)
     client(serve(bytes).url).get("/")
@@ -373,7 +380,7 @@ class TestResponse < TrunklineTest
     case request.target
     when "/204" then "HTTP/1.1 204 No Content\r\n\r\n"
     when "/304" then "HTTP/1.1 304 Not Modified\r\nContent-Length: 77\r\n\r\n"
-    else answer("real")
+    else response_bytes("real")
     end
   end
 end

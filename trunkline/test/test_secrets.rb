@@ -3,15 +3,16 @@
 require "net/http"
 require "tempfile"
 require_relative "test_helper"
-require_relative "support/canary"
+require_relative "support/secret_leak_check"
 require "faraday/adapter/trunkline"
 require "trunkline/net_http"
 require "trunkline/stubs"
 require "trunkline/typhoeus"
 
-# A canary stands in the place of each credential, and nothing that Ruby or the library writes of any object has it.
+# Every credential of these tests is a canary string, which must not occur in any text that Ruby or the library writes
+# of an object.
 class TestSecrets < TrunklineTest
-  include Canary
+  include SecretLeakCheck
 
   class Signer
     def initialize(token) = @token = token
@@ -19,7 +20,7 @@ class TestSecrets < TrunklineTest
     def retry?(_response) = false
   end
 
-  # Options of a client and of a call, as they should be.
+  # Valid options of a client and of a call.
   OPTIONS = {
     bearer: { bearer: CANARY }, basic: { basic: ["user", CANARY] }, digest: { digest: ["user", CANARY] },
     auth: { auth: Signer.new(CANARY) }, authorization: { headers: { "Authorization" => "Bearer #{CANARY}" } },
@@ -33,13 +34,13 @@ class TestSecrets < TrunklineTest
     params: { params: { token: CANARY } }, early_hints: { early_hints: Signer.new(CANARY).method(:sign) }
   }.freeze
 
-  # Of a call alone.
+  # Options of a call only.
   BODIES = {
     body: { body: CANARY }, list: { body: [CANARY] }, json: { json: { password: CANARY } },
     form: { form: { password: CANARY } }, multipart: { multipart: { file: Trunkline::Part.new(CANARY, filename: "a") } }
   }.freeze
 
-  # What is refused, in the forms in which a credential may be given by mistake.
+  # Refused values: the forms in which a credential may be passed by mistake.
   KEY = "-----BEGIN PRIVATE KEY-----\n#{CANARY}\n-----END PRIVATE KEY-----\n".freeze
   REFUSED = {
     headers: ["Authorization: Bearer #{CANARY}", { "Authorization" => [CANARY, nil] }, [CANARY], [["A", "b", CANARY]],
@@ -70,7 +71,7 @@ class TestSecrets < TrunklineTest
           "http://us\xFFer:#{CANARY}@host/", ["http://user:#{CANARY}@host/"], { secret: CANARY }].freeze
 
   NO_BODY = "\r\nContent-Length: 0\r\n\r\n"
-  # By the path that is asked for.
+  # The response by the path of the request.
   FAILURES = {
     not_found: "HTTP/1.1 404 X#{NO_BODY}", no_json: "HTTP/1.1 200 X\r\nContent-Length: 1\r\n\r\n{",
     redirected: "HTTP/1.1 302 X\r\nLocation: ftp://x/#{NO_BODY}", broken: "HTTP/1.1\r\n\r\n",
@@ -78,14 +79,14 @@ class TestSecrets < TrunklineTest
     challenged: "HTTP/1.1 401 X\r\nWWW-Authenticate: Digest x=1#{NO_BODY}"
   }.freeze
 
-  # Classes whose objects hold nothing that could be a credential.
+  # Classes whose objects never hold a credential.
   HARMLESS = %w[
     Trunkline::Attempt Trunkline::AttemptValues::Placeholder Trunkline::Bulk Trunkline::Cache::Status
     Trunkline::Command Trunkline::Command::Arguments Trunkline::Command::Doctor Trunkline::Command::Doctor::Check
     Trunkline::Command::Printer Trunkline::Condition Trunkline::ConnectionInfo Trunkline::Download::Checksum
-    Trunkline::Download::Part Trunkline::Download::PartialFile Trunkline::Download::PartialFile::Notes
+    Trunkline::Download::Part Trunkline::Download::PartialFile Trunkline::Download::PartialFile::Metadata
     Trunkline::Downloaded Trunkline::Engine::Config Trunkline::Engine::JSONBatches Trunkline::Engine::Multi
-    Trunkline::Engine::Origin Trunkline::Engine::Pool Trunkline::Engine::Ruby::Attempts::One
+    Trunkline::Engine::Origin Trunkline::Engine::Pool Trunkline::Engine::Ruby::Attempts::Record
     Trunkline::Engine::Ruby::Exchange::Timings Trunkline::Engine::Ruby::Exchange::Used
     Trunkline::Engine::Ruby::HeadLimits
     Trunkline::Engine::Ruby::SocketOptions Trunkline::Engine::Switched Trunkline::Insight::Call
@@ -95,18 +96,18 @@ class TestSecrets < TrunklineTest
     Trunkline::Policy::Breaker::External Trunkline::Policy::Breaker::Semian::Resource
     Trunkline::Policy::Breaker::Stoplight::Light Trunkline::Policy::Breaker::Window Trunkline::Policy::Budget
     Trunkline::Policy::Hedge::Quantile
-    Trunkline::Policy::Rate::Fields::Told Trunkline::Policy::Rate::Quota Trunkline::Policy::Rate::Schedule
+    Trunkline::Policy::Rate::Fields::RateLimit Trunkline::Policy::Rate::Quota Trunkline::Policy::Rate::Schedule
     Trunkline::Policy::Rate::Window Trunkline::Policy::Settings Trunkline::Policy::Settings::Check
-    Trunkline::Policy::Settings::Kept Trunkline::Policy::Signal Trunkline::Progress Trunkline::Progress::Reporter
+    Trunkline::Policy::Settings::Wrapped Trunkline::Policy::Signal Trunkline::Progress Trunkline::Progress::Reporter
     Trunkline::Redaction::JSON Trunkline::Scheduler::Flow::Pause Trunkline::ServerSentEvent Trunkline::ServerTiming
     Trunkline::Stats Trunkline::Stubs::Fault Trunkline::Timeouts Trunkline::Timings Trunkline::TransferProgress
-    Trunkline::TransferProgress::Bar::Line Trunkline::TransferProgress::Bar::OfRuby
-    Trunkline::TransferProgress::Bar::OfTTY Trunkline::TransferProgress::Reporter Trunkline::WebSocket::Deflate
+    Trunkline::TransferProgress::Bar::Line Trunkline::TransferProgress::Bar::RubyBar
+    Trunkline::TransferProgress::Bar::TTYBar Trunkline::TransferProgress::Reporter Trunkline::WebSocket::Deflate
     Typhoeus::Cache::Dalli Typhoeus::Cache::Rails Typhoeus::Cache::Redis Typhoeus::Response::Header
   ].freeze
   OURS = /\A(?:Trunkline|Typhoeus|Faraday::Adapter::Trunkline)\b(?!::(?:Limiter|Lab|XML))/
 
-  # Ruby's own inspect shows all that an object holds.
+  # Ruby's own inspect shows all instance variables of an object.
   def test_no_class_is_forgotten
     classes = ObjectSpace.each_object(Class).select do |one|
       OURS.match?(one.name) && !(one <= Exception) && !one.include?(Trunkline::Redacted)
@@ -202,9 +203,9 @@ class TestSecrets < TrunklineTest
     end
   end
 
-  # Marshal writes an error without what it must not have, and reads it again.
+  # Marshal writes an error without its credentials, and reads it again.
   def test_errors_can_be_written
-    server = serve(answer("no", status: "404 Not Found", "Set-Cookie" => "id=#{CANARY}"))
+    server = serve(response_bytes("no", status: "404 Not Found", "Set-Cookie" => "id=#{CANARY}"))
     answered = client(server.url, bearer: CANARY).get("/a", params: { token: CANARY })
     error = raised { answered.raise_for_status! }
     read = Marshal.load(Marshal.dump(error))
@@ -240,8 +241,8 @@ class TestSecrets < TrunklineTest
   end
 
   def test_fields_of_an_answer
-    response = client(serve(answer("ok", "Set-Cookie" => "id=#{CANARY}", "X-Token" => CANARY,
-                                         "Location" => "/?token=#{CANARY}", "Server" => "s")).url).get("/")
+    response = client(serve(response_bytes("ok", "Set-Cookie" => "id=#{CANARY}", "X-Token" => CANARY,
+                                                 "Location" => "/?token=#{CANARY}", "Server" => "s")).url).get("/")
     assert_hidden response, response.headers
     assert_includes response.headers.inspect, "Server: s"
     assert_equal "s", Marshal.load(Marshal.dump(response.headers))["server"]
@@ -274,7 +275,7 @@ class TestSecrets < TrunklineTest
 
   private
 
-  # What comes of calls that succeed, and of those that fail in each way.
+  # Checks the objects of calls that succeed, and of calls that fail in each way.
   def assert_exchanges(http, server, options, verb: :get)
     response = http.public_send(verb, "/a", options)
     assert_hidden response, response.request, response.headers, response.request.headers

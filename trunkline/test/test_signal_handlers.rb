@@ -3,7 +3,7 @@
 require_relative "support/signals"
 require_relative "test_helper"
 
-# Calls in a signal handler, where Ruby's Mutex refuses to be taken.
+# Calls in a signal handler, where Ruby's Mutex cannot be locked.
 class TestSignalHandlers < TrunklineTest
   include Signals
 
@@ -55,7 +55,7 @@ class TestSignalHandlers < TrunklineTest
   end
 
   LIST = ->(http) { http.each(%w[/0 /1 /2]).map { |_, response| response.status } }
-  # Options of a client, and what asks it for three answers.
+  # name => [options of a client, a lambda that makes three calls with it]
   MANY = {
     batch: [{}, ->(http) { http.batch { |batch| 3.times { |number| batch.get("/#{number}") } }.map(&:status) }],
     list: [{}, LIST],
@@ -89,7 +89,7 @@ class TestSignalHandlers < TrunklineTest
     assert_equal [200], responses.map(&:status).uniq
   end
 
-  # Their thread may wait for what the handler has interrupted.
+  # The thread of the futures may wait for code that the handler has interrupted.
   def test_no_futures
     http = client(serve.url)
     asked = answered(1) { http.async.get("/") }
@@ -109,7 +109,7 @@ class TestSignalHandlers < TrunklineTest
 
   private
 
-  # @return [Array] what the block returned, or raised, in handlers
+  # @return [Array] the values that the block returned in signal handlers, or the errors that it raised
   def answered(count, meanwhile = -> { sleep 0.01 })
     in_handlers(count, meanwhile) do
       yield
@@ -122,12 +122,12 @@ class TestSignalHandlers < TrunklineTest
     serve do |connection|
       while (request = connection.read_request)
         sleep 0.1 if request.target.start_with?("/slow")
-        connection << answer
+        connection << response_bytes
       end
     end
   end
 
-  # @return [Array(Array<String>, String)] lines of output, and errors
+  # @return [Array(Array<String>, String)] the lines of output, and the error output
   def printed(code)
     result = Subprocess.run("url = #{serve.url.dump}\ndone = false\n#{code}#{<<~RUBY}")
       Process.kill(:USR1, Process.pid)

@@ -3,14 +3,14 @@
 require_relative "test_helper"
 require "zlib"
 
-# Bodies as they come: by block, by pulling, at the reader's pace.
+# Response bodies passed on as they arrive: to a block, by reading, at the reader's pace.
 class TestStreaming < TrunklineTest
   PIECE = "x" * 65_536
   HALF = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"
 
   def test_a_block_gets_the_chunks
     chunks = []
-    response = client(serve(chunked_answer("one", "two", "three")).url).get("/") { |chunk| chunks << chunk }
+    response = client(serve(chunked_response("one", "two", "three")).url).get("/") { |chunk| chunks << chunk }
     assert_equal "onetwothree", chunks.join
     assert_equal 200, response.status
     assert_equal "", response.body
@@ -30,7 +30,7 @@ class TestStreaming < TrunklineTest
   end
 
   def test_nothing_stays_open_when_an_interrupt_comes_between_the_head_and_the_block
-    http = client(serve(chunked_answer("one", "two")).url, max_idle: 2)
+    http = client(serve(chunked_response("one", "two")).url, max_idle: 2)
     interrupt = Class.new(Exception) # rubocop:disable Lint/InheritException -- as an interrupt's
     trace = TracePoint.new(:c_return) do |event|
       raise interrupt if event.method_id == :perform && event.self == Trunkline::Engine
@@ -41,12 +41,12 @@ class TestStreaming < TrunklineTest
 
   def test_chunks_are_the_blocks_own
     kept = []
-    client(serve(chunked_answer("aaa", "bbb")).url).get("/") { |chunk| kept << (chunk << "!") }
+    client(serve(chunked_response("aaa", "bbb")).url).get("/") { |chunk| kept << (chunk << "!") }
     assert_equal "aaabbb", kept.join.delete("!")
   end
 
   def test_a_block_of_two_parameters_gets_the_response
-    server = serve(chunked_answer("one", "two"))
+    server = serve(chunked_response("one", "two"))
     [->(chunk, response) { @seen << [chunk, response] },
      proc { |chunk, response| @seen << [chunk, response] }, method(:see)].each do |taker|
       @seen = []
@@ -58,7 +58,7 @@ class TestStreaming < TrunklineTest
   end
 
   def test_other_blocks_get_the_chunk_alone
-    server = serve(chunked_answer("one"))
+    server = serve(chunked_response("one"))
     [->(chunk) { @seen = [chunk] }, proc { |*all| @seen = all }, ->(chunk, more = nil) { @seen = [chunk, *more] },
      proc { |chunk, more = nil| @seen = [chunk, *more] }, (text = +"").method(:<<)].each do |taker|
       @seen = nil
@@ -68,7 +68,7 @@ class TestStreaming < TrunklineTest
   end
 
   def test_a_block_that_cannot_take_a_chunk_is_refused_before_anything_is_sent
-    server = serve(answer)
+    server = serve(response_bytes)
     [-> {}, ->(_, _, _) {}, proc { |_, _, _| }].each do |taker|
       error = assert_raises(Trunkline::InvalidRequest) { client(server.url).get("/", &taker) }
       assert_match(/the block must take 1 argument/, error.message)
@@ -80,18 +80,18 @@ class TestStreaming < TrunklineTest
     body = "hello " * 10_000
     packed = Zlib.gzip(body)
     received = +""
-    client(serve(answer(packed, "Content-Encoding" => "gzip")).url).get("/") { |chunk| received << chunk }
+    client(serve(response_bytes(packed, "Content-Encoding" => "gzip")).url).get("/") { |chunk| received << chunk }
     assert_equal body, received
   end
 
   def test_pulling_with_each
-    response = client(serve(chunked_answer("one", "two")).url).get("/", stream: true)
+    response = client(serve(chunked_response("one", "two")).url).get("/", stream: true)
     assert_equal 200, response.status
     assert_equal "onetwo", response.each.to_a.join
   end
 
   def test_pulling_with_read
-    response = client(serve(chunked_answer("one", "two")).url).get("/", stream: true)
+    response = client(serve(chunked_response("one", "two")).url).get("/", stream: true)
     read = +""
     while (piece = response.read)
       read << piece
@@ -115,13 +115,13 @@ class TestStreaming < TrunklineTest
   end
 
   def test_trailers_are_there_after_the_body
-    response = client(serve(chunked_answer("a", trailers: { "X-Sum" => "1" })).url).get("/", stream: true)
+    response = client(serve(chunked_response("a", trailers: { "X-Sum" => "1" })).url).get("/", stream: true)
     response.each { |chunk| chunk }
     assert_equal "1", response.trailers["X-Sum"]
   end
 
   def test_a_connection_read_to_its_end_is_reused
-    http = client(serve(chunked_answer("one", "two")).url)
+    http = client(serve(chunked_response("one", "two")).url)
     first = http.get("/", stream: true)
     first.each { |chunk| chunk }
     assert_same_connection first, http.get("/")
@@ -166,14 +166,14 @@ class TestStreaming < TrunklineTest
   def test_a_response_that_nobody_reads_is_collected
     server = serve_endless
     http = client(server.url)
-    Thread.new { forget(http) }.join # whose stack, where the collector might still see it, is gone
+    Thread.new { forget(http) }.join # after its thread ends, no stack refers to the response
     eventually("the connection of a forgotten response stays open") do
       Memory.collect
       !server.connections.first.ended.nil?
     end
   end
 
-  # ---- what was cut does not pass for the whole
+  # ---- a truncated body is never taken for a complete one
 
   def test_a_failed_read_fails_again
     response = client(serve(script: [[:read, HALF, :close]]).url).get("/", stream: true)
@@ -218,7 +218,7 @@ class TestStreaming < TrunklineTest
   end
 
   def test_an_answer_that_was_read_to_its_end_may_be_closed_and_read
-    response = client(serve(chunked_answer("one")).url).get("/", stream: true)
+    response = client(serve(chunked_response("one")).url).get("/", stream: true)
     response.each { |chunk| chunk }
     response.close
     assert_nil response.read
@@ -280,7 +280,7 @@ class TestStreaming < TrunklineTest
   end
 
   def test_a_buffer_that_is_none_is_refused
-    server = serve(chunked_answer(PIECE))
+    server = serve(chunked_response(PIECE))
     client.get(server.url, stream: true).tap do |response|
       assert_raises(TypeError) { response.read(:five) }
       assert_raises(FrozenError) { response.read("") }
@@ -292,7 +292,7 @@ class TestStreaming < TrunklineTest
   end
 
   def test_the_read_timeout_does_not_count_the_readers_own_time
-    server = serve(chunked_answer(PIECE, PIECE, PIECE, PIECE))
+    server = serve(chunked_response(PIECE, PIECE, PIECE, PIECE))
     response = client(server.url, timeout: { read: 0.5, total: 5 }).get("/", stream: true)
     pieces = []
     while (piece = response.read)
@@ -310,7 +310,7 @@ class TestStreaming < TrunklineTest
   end
 
   def test_two_streams_at_once
-    http = client(serve(chunked_answer("one", "two")).url)
+    http = client(serve(chunked_response("one", "two")).url)
     streams = Array.new(2) { http.get("/", stream: true) }
     refute_equal(*streams.map { |response| response.connection.id })
     assert_equal %w[onetwo onetwo], streams.map { |response| response.each.to_a.join }
@@ -329,11 +329,11 @@ class TestStreaming < TrunklineTest
     assert_equal 2, server.connection_count
   end
 
-  # "/" never ends; anything else is answered at once.
+  # The response to "/" never ends; every other path gets a short response at once.
   def serve_endless
     serve do |connection|
       request = connection.read_request or next
-      next connection << answer("next") if request.target != "/"
+      next connection << response_bytes("next") if request.target != "/"
 
       connection << "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
       @written = 0
@@ -356,7 +356,7 @@ class TestStreaming < TrunklineTest
     before.positive? && before == yield
   end
 
-  # In a process in which nothing else collects.
+  # Runs the code in a process where nothing else starts a garbage collection.
   def stream_alone(code)
     result = Subprocess.run(<<~RUBY)
       http = Trunkline.new(#{Nginx.url("/").inspect}, timeout: 40)
@@ -378,7 +378,7 @@ class TestStreaming < TrunklineTest
     before = Memory.resident_bytes
     Memory.reset_peak
     assert_equal 1024 * Nginx::MEBIBYTE, yield(http)
-    # Ruby collects Strings after some ten megabytes of them; a body kept whole would be a gigabyte.
+    # Ruby collects Strings after some ten megabytes of them; a body kept whole would take a gigabyte.
     assert_operator Memory.peak_bytes - before, :<, 128 * Nginx::MEBIBYTE
   end
 end

@@ -3,7 +3,7 @@
 require_relative "test_helper"
 require "trunkline/stubs"
 
-# Trunkline::Stubs: answers and faults in the place of a network, and whether all were asked for.
+# Trunkline::Stubs: responses and faults instead of a network, and whether every stub was used.
 class TestStubs < TrunklineTest
   Stubs = Trunkline::Stubs
   URL = "http://api.test/users"
@@ -36,11 +36,11 @@ class TestStubs < TrunklineTest
 
   def test_progress_of_a_body
     stubbing.post(URL).answer(201)
-    told = []
-    progress = ->(one) { told << [one.bytes, one.total] }
+    reported = []
+    progress = ->(one) { reported << [one.bytes, one.total] }
     client.post(URL, body: "abc", progress: progress)
     client.map([[:post, URL, { body: ["ab"].each, progress: progress }]])
-    assert_equal [[0, 3], [3, 3], [0, nil], [2, nil]], told
+    assert_equal [[0, 3], [3, 3], [0, nil], [2, nil]], reported
   end
 
   def test_an_answer_made_by_a_block
@@ -57,7 +57,7 @@ class TestStubs < TrunklineTest
     assert_equal [200, 200], [client.get(URL).status, client.get(URL).status]
   end
 
-  # What is stubbed, what is asked, whether it matches.
+  # [stub, request, whether they match]
   MATCHES = [
     [{ url: URL }, [:get, URL, {}], true],
     [{ url: URL }, [:get, "#{URL}/1", {}], false],
@@ -174,7 +174,7 @@ class TestStubs < TrunklineTest
   end
 
   def test_batches_mix_stubs_and_the_network
-    server = serve(answer("real"))
+    server = serve(response_bytes("real"))
     stubbing(network: true).get(URL).answer(body: "stubbed")
     results = client.batch do |batch|
       batch.get(URL)
@@ -221,7 +221,7 @@ class TestStubs < TrunklineTest
   end
 
   def test_nothing_is_left_when_the_block_is_over
-    server = serve(answer("real"))
+    server = serve(response_bytes("real"))
     Stubs.use { |stubs| stubs.get(server.url).answer(body: "stub") && client.get(server.url) }
     assert_equal "real", client.get(server.url).body
   end

@@ -10,7 +10,7 @@ module Bench
 
       private
 
-      # The process of a peer loads the library here first.
+      # The worker process of a peer loads the library here first, so the variable takes effect.
       def open
         ENV["TRUNKLINE_ENGINE"] = "ruby"
         super.tap { raise "the engine is #{::Trunkline::ENGINE}" unless ::Trunkline::ENGINE == :ruby }

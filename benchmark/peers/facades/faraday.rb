@@ -4,7 +4,7 @@ require_relative "../../support/peer"
 
 module Bench
   module Peers
-    # Faraday on one of its adapters, which #adapter names; each of these is a file of its own.
+    # Faraday on one of its adapters, which #adapter names; each adapter has a subclass in a separate file.
     class Faraday < Peer
       private
 

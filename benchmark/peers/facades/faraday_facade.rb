@@ -7,7 +7,7 @@ module Bench
     class FaradayFacade < Faraday
       label "Faraday with :trunkline"
       gems "faraday" => "~> 2.14"
-      ours "trunkline"
+      local_gems "trunkline"
 
       # @return [Array<String>] the bodies
       def parallel(paths)

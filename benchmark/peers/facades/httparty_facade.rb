@@ -6,7 +6,7 @@ module Bench
   module Peers
     class HTTPartyFacade < HTTParty
       label "HTTParty with install!"
-      ours "trunkline"
+      local_gems "trunkline"
 
       private
 

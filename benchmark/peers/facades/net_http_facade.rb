@@ -6,7 +6,7 @@ module Bench
   module Peers
     class NetHTTPFacade < ::Trunkline::Lab::Peers::NetHTTP
       label "PersistentHttpClient"
-      ours "trunkline"
+      local_gems "trunkline"
 
       private
 

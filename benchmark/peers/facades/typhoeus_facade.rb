@@ -7,7 +7,7 @@ module Bench
     class TyphoeusFacade < Typhoeus
       label "trunkline/typhoeus"
       gems({})
-      ours "trunkline"
+      local_gems "trunkline"
 
       private
 

@@ -4,7 +4,7 @@ require "trunkline/lab/peer"
 
 module Bench
   module Peers
-    # Java's Apache HttpClient: one client with a pool, as its users have it, and a thread for each call in flight.
+    # Java's Apache HttpClient: one client with a pool, as is usual for manticore, and a thread for each call in flight.
     class Manticore < Trunkline::Lab::Peer
       label "manticore with threads, JRuby"
       lacks :fork

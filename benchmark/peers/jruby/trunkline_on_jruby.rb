@@ -4,7 +4,7 @@ require "trunkline/lab/peers/trunkline"
 
 module Bench
   module Peers
-    # The engine in Ruby. Connections are kept from one sample to the next, as the other clients keep theirs.
+    # Trunkline's engine in Ruby. Connections are kept from one sample to the next, as the other clients keep theirs.
     class TrunklineOnJRuby < Trunkline::Lab::Peers::Trunkline
       label "Trunkline, JRuby"
 

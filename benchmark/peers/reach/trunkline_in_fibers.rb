@@ -5,7 +5,7 @@ require_relative "../trunkline"
 module Bench
   module Peers
     class TrunklineInFibers < Trunkline
-      # For each fiber one, which async-http has without being asked.
+      # One connection per fiber, which is async-http's default.
       MOST_CONNECTIONS = 1000
 
       label "Trunkline in fibers"

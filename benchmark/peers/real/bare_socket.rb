@@ -6,8 +6,8 @@ require_relative "../../support/peer"
 
 module Bench
   module Peers
-    # The least that Ruby's own sockets can do, for what the host lets a call by Ruby cost: each request is written to a
-    # kept socket, and one read has the answer, of which nothing is parsed but where the body begins. It has no timeout.
+    # The lower bound for any client on Ruby's own sockets on this host: each request is written to a kept socket, and
+    # one read returns the response, of which only the start of the body is found. It has no timeout.
     class BareSocket < Peer
       label "bare socket of Ruby"
 

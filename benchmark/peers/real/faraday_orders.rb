@@ -5,7 +5,7 @@ require_relative "../../support/peer"
 
 module Bench
   module Peers
-    # Faraday with its middleware for JSON on one of its adapters; each of these is a file of its own.
+    # Faraday with its middleware for JSON on one of its adapters; each adapter has a subclass in a separate file.
     class FaradayOrders < Peer
       # (see Orders)
       def order(path, number)

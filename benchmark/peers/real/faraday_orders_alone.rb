@@ -4,8 +4,8 @@ require_relative "faraday_orders"
 
 module Bench
   module Peers
-    # What Faraday and its middleware take, whatever adapter they have: this one sends the first order alone, and gives
-    # its answer to all others.
+    # The cost of Faraday and its middleware with any adapter: this peer sends only the first order, and returns its
+    # response for all others.
     class FaradayOrdersAlone < FaradayOrders
       label "Faraday with JSON, nothing sent"
       gems "faraday" => "~> 2.14"
@@ -13,7 +13,8 @@ module Bench
       ID = "X-Request-Id"
       private_constant :ID
 
-      # What an adapter that replays does; Faraday's class of adapters is there when the peer is opened.
+      # The methods of an adapter that replays one response. This is a module because Faraday's adapter class is loaded
+      # only when the peer is opened.
       module Replaying
         def call(env)
           super

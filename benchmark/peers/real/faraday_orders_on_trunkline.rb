@@ -7,7 +7,7 @@ module Bench
     class FaradayOrdersOnTrunkline < FaradayOrders
       label "Faraday with JSON on :trunkline"
       gems "faraday" => "~> 2.14"
-      ours "trunkline"
+      local_gems "trunkline"
 
       private
 

@@ -4,12 +4,12 @@ require_relative "../trunkline"
 
 module Bench
   module Peers
-    # Trunkline as it was at another commit (support/earlier.rb).
+    # Trunkline at another commit (support/earlier.rb).
     class TrunklineBefore < Trunkline
-      # Not the one that is loaded here.
-      def self.ours = []
+      # Empty: this peer must not load the Trunkline of this checkout.
+      def self.local_gems = []
 
-      # @param library [String] the folder to require it from
+      # @param library [String] the folder to require Trunkline from
       def initialize(library:, **options)
         super(**options)
         @library = library

@@ -2,7 +2,7 @@
 
 require_relative "image"
 
-# The same of another processor, whose one process qemu runs: nothing in it can start another program.
+# An image of another processor, run by qemu as a single process: no program in it can start another one.
 class ForeignImage < Image
   QEMU = "/usr/bin/qemu-aarch64-static"
 
@@ -11,7 +11,7 @@ class ForeignImage < Image
     @name = "aarch64-#{release}"
   end
 
-  # No package's scripts are run: all are unpacked.
+  # All packages are unpacked, but their scripts are not run.
   def build
     return if File.directory?(path)
 
@@ -25,7 +25,7 @@ class ForeignImage < Image
     File.rename(partial, path)
   end
 
-  # Without a shell: it would be a second program.
+  # Runs without a shell: that would be a second program.
   def run(command, root: path, **)
     sh(environment.merge("GEM_HOME" => "/trial/home", "GEM_PATH" => "/trial/home:", "HOME" => "/tmp"),
        "chroot", root, *command.split, unsetenv_others: true)
@@ -33,7 +33,7 @@ class ForeignImage < Image
 
   private
 
-  # Most of the time is qemu's, not the gem's.
+  # Most of the time is spent by qemu, not by installing the gem.
   def limit = 20 * SECONDS
 
   def inside(arguments)

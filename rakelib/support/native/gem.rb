@@ -3,12 +3,13 @@
 require "fileutils"
 require "rubygems/package"
 
-# A gem that is compiled already: the gem's files without C, and for each Ruby a folder with its extensions.
+# A precompiled gem: the gem's files without the C sources, and for each Ruby a folder with its extensions.
 class NativeGem
-  # Older ones take a gem for another libc, or do not find a platform of this name.
+  # Older versions of RubyGems install a gem for another libc, or do not recognise a platform of this name.
   RUBYGEMS = ">= 3.3.22"
 
-  # gemspec: the path of the gem's own; processor: a NativeTarget::Processor; folder: where to put it together
+  # gemspec: the path of the source gem's gemspec; processor: a NativeTarget::Processor; folder: where to assemble the
+  # gem
   def initialize(gemspec, processor, folder)
     @source = File.dirname(gemspec)
     @spec = Gem::Specification.load(gemspec).dup
@@ -18,9 +19,9 @@ class NativeGem
     FileUtils.rm_rf(@folder)
   end
 
-  # Adds a shared object for one Ruby; what is no extension (libtrunkline.so) is the same for all.
+  # Adds a shared object for one Ruby; a library that is no extension (libtrunkline.so) is added once for all Rubies.
   #
-  # feature: "trunkline/trunkline", as extconf.rb's create_makefile names it
+  # feature: the name in extconf.rb's create_makefile: "trunkline/trunkline"
   def add(object, feature, ruby)
     name = File.basename(object)
     versioned = name.start_with?("lib") ? nil : ruby
@@ -32,8 +33,8 @@ class NativeGem
     @added << target
   end
 
-  # @param to [String] the folder of the gem's file
-  # @return [String] its path
+  # @param to [String] the folder for the gem file
+  # @return [String] the path of the gem file
   def build(to)
     kept = @spec.files.reject { |file| file.start_with?("ext/") }
     kept.each do |file|
@@ -51,7 +52,7 @@ class NativeGem
   def adopt(files)
     @spec.files = files
     @spec.extensions = []
-    @spec.post_install_message = nil # nothing was looked for: all is inside
+    @spec.post_install_message = nil # no library was searched for: all are bundled
     newest = NativeTarget::RUBIES.last
     @spec.required_ruby_version = [">= #{NativeTarget::RUBIES.first}", "< #{newest.next}.dev"]
     @spec.required_rubygems_version = RUBYGEMS

@@ -6,11 +6,11 @@ require_relative "../chroot"
 # A machine with a Ruby and no compiler, in which a compiled gem is installed and tried.
 class Image < Chroot
   TRIAL = File.expand_path("trial.rb", __dir__)
-  SECONDS = 5 # that installing may take
+  SECONDS = 5 # limit for installing
   UBUNTU = "http://archive.ubuntu.com/ubuntu"
 
-  # release, ruby, extra_suite: as of a Chroot
-  # archive: another than Debian's, whose keyring the chroot with the compilers has
+  # release, ruby, extra_suite: see Chroot
+  # archive: a package archive other than Debian's; the toolchain's chroot holds its keyring
   def initialize(release, ruby: "ruby", extra_suite: nil, archive: nil)
     super("empty-#{release}", release: release, ruby: ruby, extra_suite: extra_suite)
     @archive = archive
@@ -37,7 +37,7 @@ class Image < Chroot
 
   def limit = SECONDS
 
-  # --force: for RubyGems before 3.3.22, as Debian 12 has it, which otherwise takes the gem that must be compiled.
+  # --force: RubyGems before 3.3.22, as in Debian 12, would otherwise choose the gem that has to be compiled.
   def install_options = "--local --force --no-document --quiet --install-dir /trial/home"
 
   def inside(arguments) = run("GEM_HOME=/trial/home GEM_PATH=/trial/home: #{ruby_command} #{arguments}")
@@ -54,7 +54,7 @@ class Image < Chroot
     ["--keyring=#{HOME}/native/usr/share/keyrings/ubuntu-archive-keyring.gpg", "--components=main,universe"]
   end
 
-  # Debian's debootstrap knows no newer Ubuntu by name; this is the script of all.
+  # Debian's debootstrap has no script named after newer Ubuntu releases; this one serves all of them.
   def debootstrap_script = @archive ? ["/usr/share/debootstrap/scripts/gutsy"] : []
 
   def install_ruby(root)

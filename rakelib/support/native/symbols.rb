@@ -3,19 +3,19 @@
 require "rubygems/package"
 require "tmpdir"
 
-# What the shared objects of a compiled gem need of the machine, and what they show to others.
+# The libraries and symbols that the shared objects of a compiled gem need, and the symbols that they export.
 class NativeSymbols
-  SIZE = 6_000_000 # bytes of a gem
-  GLIBC = Gem::Version.new("2.34") # the newest that may be needed: Debian 12, Ubuntu 22.04 and RHEL 9 have it
+  SIZE = 6_000_000 # largest size of a gem in bytes
+  GLIBC = Gem::Version.new("2.34") # the newest that may be required: Debian 12, Ubuntu 22.04 and RHEL 9 have it
   LIBRARIES = /\A(libtrunkline\.so|libc\.so\.6|libm\.so\.6|ld-linux-[\w-]+\.so\.[12])\z/
-  # Functions of the libraries inside, none of which may be seen outside.
+  # Functions of the bundled libraries, none of which may be exported.
   HIDDEN = /\A(SSL_|X509_|EVP_|CRYPTO_|OPENSSL_|nghttp2_|ZSTD_|Brotli|(in|de)flate(Init|End|\z))/
 
   def initialize(file)
     @file = file
   end
 
-  # Raises when something is not as it must be.
+  # Raises when a requirement is not met.
   def check
     raise "#{@file} has #{File.size(@file)} bytes" if File.size(@file) > SIZE
 
@@ -24,14 +24,14 @@ class NativeSymbols
       objects = Dir["#{folder}/lib/**/*.so"]
       raise "#{@file} has no shared object" if objects.empty?
 
-      objects.each { |object| examine(object) }
+      objects.each { |object| check_object(object) }
       puts "#{File.basename(@file)}: #{objects.size} shared objects, #{File.size(@file) / 1000} kB"
     end
   end
 
   private
 
-  def examine(object)
+  def check_object(object)
     needed = read("readelf", "--dynamic", object).scan(/NEEDED.*\[(.+)\]/).flatten
     raise "#{object} needs #{needed}" unless needed.all?(LIBRARIES)
 

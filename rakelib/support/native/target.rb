@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# The machine for which an extension is compiled: a Ruby and a processor. toolchain.sh has put the headers and the
-# rbconfig.rb of that Ruby below /targets of the chroot.
+# The Ruby and the processor for which an extension is compiled. toolchain.sh has put the headers and the rbconfig.rb of
+# that Ruby below /targets of the chroot.
 class NativeTarget
-  # name: as in a gem's platform; debian: the same as Debian calls it; triplet: what its compiler is named after
+  # name: as in a gem's platform; debian: Debian's name of the processor; triplet: the prefix of its compiler's name
   Processor = Struct.new(:name, :debian, :triplet)
   PROCESSORS = [
     Processor.new("x86_64", "amd64", "x86_64-linux-gnu"),
@@ -22,10 +22,10 @@ class NativeTarget
 
   def name = "ruby-#{ruby}-#{processor.debian}"
 
-  # @return [Array<String>] arguments for the chroot's ruby: with them its mkmf configures for this target
+  # @return [Array<String>] arguments for the chroot's ruby that make its mkmf configure for this target
   def ruby_options = ["--disable-gems", "-I/targets/#{name}"]
 
-  # Writes the rbconfig.rb that the chroot's Ruby, which is another one, reads instead of its own.
+  # Writes the rbconfig.rb that the chroot's Ruby, which has another version, reads instead of its own.
   #
   # @param root [String] the path of the chroot
   def adopt(root)
@@ -38,7 +38,8 @@ class NativeTarget
 
   private
 
-  # Whatever the distribution compiled its own Ruby with. No libruby is named: a ruby may have it inside.
+  # These settings replace those with which the distribution compiled its Ruby. No libruby is linked, since a ruby
+  # program may contain it.
   def settings
     { "CC" => "#{processor.triplet}-gcc", "CFLAGS" => "-O2 -fPIC -fstack-protector-strong",
       "CPPFLAGS" => "-D_FORTIFY_SOURCE=2 -I/usr/include/libxml2 $(DEFS) $(cppflags)",

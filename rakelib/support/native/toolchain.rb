@@ -10,13 +10,13 @@ class Toolchain < Chroot
 
   # Compiles one extension for one target.
   #
-  # @param extension [String] its folder in the checkout: "trunkline/ext/trunkline"
+  # @param extension [String] the extension's folder in the checkout: "trunkline/ext/trunkline"
   # @param target [NativeTarget]
   # @return [Array<String>] the shared objects, as paths on this machine
   def compile(extension, target)
     folder = "/build/#{target.name}/#{File.basename(extension)}"
     target.adopt(path)
-    # The command begins in the checkout.
+    # The command starts in the checkout.
     run("rm -rf #{folder} && mkdir -p #{folder} && cd #{folder} && " \
         "TRUNKLINE_STATIC=1 ruby #{target.ruby_options.join(" ")} $OLDPWD/#{extension}/extconf.rb >extconf.log && " \
         "make --silent -j2 >make.log")
@@ -25,7 +25,7 @@ class Toolchain < Chroot
 
   private
 
-  # In place of a Ruby to run the suite with.
+  # Installs the toolchain in place of a Ruby that would run the suite.
   def install_ruby(root)
     FileUtils.cp(SCRIPT, "#{root}/root/toolchain.sh")
     run("ARCHIVE=#{archive.chomp("/").shellescape} bash /root/toolchain.sh", root: root)

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Run inside a fresh chroot of Debian 12: brings compilers for both processors, the engine's libraries as archives, and
-# the headers of each Ruby under /targets. ARCHIVE: the address of Debian's archive.
+# Runs inside a fresh chroot of Debian 12: installs compilers for both processors, the engine's libraries as static
+# archives, and the headers of each Ruby under /targets. ARCHIVE: the address of Debian's archive.
 set -euo pipefail
 
 triplets="x86_64-linux-gnu aarch64-linux-gnu"
 install() { apt-get install --yes --quiet=2 --no-install-recommends "$@" >/dev/null; }
 
-# Packages of other releases are unpacked and not installed: the chroot stays a Debian 12, whose glibc is the oldest that
-# the compiled gems run with.
+# Packages of other releases are unpacked and not installed: the chroot stays a Debian 12, whose glibc is the oldest
+# that the compiled gems support.
 sources() {
   cat >/etc/apt/sources.list.d/toolchain.list <<SOURCES
 deb $ARCHIVE-security bookworm-security main
@@ -34,7 +34,7 @@ compilers() {
   install build-essential crossbuild-essential-arm64 dpkg-dev pkg-config ruby qemu-user-static "${libraries[@]}"
 }
 
-# Debian's libnghttp2.a is no position-independent code, so it cannot be a part of a shared object.
+# Debian's libnghttp2.a is not position-independent code, so it cannot be linked into a shared object.
 nghttp2() {
   mkdir -p /source
   cd /source
@@ -50,7 +50,7 @@ nghttp2() {
   done
 }
 
-# 3.1: bookworm; 3.2: Ubuntu's noble; 3.3: trixie; 3.4: experimental.
+# Ruby 3.1 comes from bookworm; 3.2 from Ubuntu's noble; 3.3 from trixie; 3.4 from experimental.
 headers() {
   local version=$1 processor=$2
   mkdir -p "/targets/ruby-$version-$processor/debs"
@@ -60,15 +60,15 @@ headers() {
   rm -r ../debs
 }
 
-# Ubuntu's archive for arm64 is on another host, which not every network lets through: the same Ruby's source says what
-# its headers are for that processor.
+# Ubuntu's archive for arm64 is on another host, which is not reachable from every network: the headers for that
+# processor are generated from the source of the same Ruby.
 headers_by_configure() {
   local version=$1 triplet=aarch64-linux-gnu top="/targets/ruby-$1-arm64/usr"
   mkdir -p "/source/ruby-$version" "$top/include/$triplet/ruby-$version.0" "$top/lib/$triplet/ruby/$version.0"
   cd "/source/ruby-$version"
   local newest
   newest=$(apt-cache showsrc "ruby$version" | sed -n 's/^Version: //p' | head -1)
-  # Ubuntu's own part of the source may be gone already when it was updated; Ruby's is all that is needed.
+  # Ubuntu may have removed its own part of the source after an update; only Ruby's source is needed.
   apt-get source --quiet=2 --download-only "ruby$version=$newest" || true
   tar --extract --strip-components=1 --file "ruby${version}_"*.orig.tar.*
   mkdir build

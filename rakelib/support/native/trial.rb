@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Run in an image: are the compiled extensions loaded, with libraries of their own, and do they find whom to trust?
-# It changes the image's certificates.
+# Runs in an image and checks that the compiled extensions are loaded, with their bundled libraries, and find the CA
+# certificates. It changes the image's certificates.
 
 require "fileutils"
 require "openssl"
@@ -43,7 +43,7 @@ def serve(certificate, key)
         socket.close
       end
     rescue OpenSSL::SSL::SSLError
-      next # a client that does not trust us
+      next # a client that does not trust the certificate
     end
   end
   tcp.addr[1]
@@ -56,14 +56,14 @@ leaf = certificate("localhost", key, issuer: ROOT, issuer_key: root_key,
 URL = "https://localhost:#{serve(leaf, key)}/".freeze
 File.write("/tmp/root.pem", ROOT.to_pem)
 
-# A new client each time, whose connections are its own.
+# A new client each time, so that no connection is reused.
 def trusted?(**options)
   Trunkline.new(URL, timeout: 20, max_idle: 1, **options).get("/").body == "ok"
 rescue Trunkline::CertificateError
   false
 end
 
-# What a distribution has, and nothing of another.
+# Installs one distribution's CA bundle and removes those of the others.
 def only(path)
   BUNDLES.each { |other| FileUtils.rm_f(other) }
   FileUtils.mkdir_p(File.dirname(path))

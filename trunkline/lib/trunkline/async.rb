@@ -43,20 +43,20 @@ module Trunkline
     # @raise [MissingTimeout] when no timeout is set
     # @raise [ClosedError] when the client is closed
     def request(method, url = nil, options = nil, more = nil, &block)
-      Arguments.refuse_third(more) if more
+      Arguments.refuse_third_argument(more) if more
       submit([method, url, options], block)
     end
 
     private
 
     def submit(item, block)
-      family = @builder.family
-      family.refuse_if_closed
+      pool_handle = @builder.pool_handle
+      pool_handle.refuse_if_closed
       pending = Scheduler::PendingRequest.new(item)
       @reader.compose(pending)
-      future = pending.callback = Future.new(pending, family)
+      future = pending.callback = Future.new(pending, pool_handle)
       following = block ? future.then(&block) : future
-      Scheduler::FutureThread.submit(family.pool, pending, @options)
+      Scheduler::FutureThread.submit(pool_handle.pool, pending, @options)
       following
     end
   end

@@ -45,16 +45,16 @@ module Trunkline
 
       # @param headers [Object] headers: of a caller
       # @return [Object] headers with a Placeholder for each callable
-      def in_headers(headers)
+      def headers_with_placeholders(headers)
         case headers
-        when Hash then headers.transform_values { |value| in_place_of(value) }
-        when Array then headers.map { |name, *values| [name, *values.map { |value| in_place_of(value) }] }
+        when Hash then headers.transform_values { |value| placeholder_for(value) }
+        when Array then headers.map { |name, *values| [name, *values.map { |value| placeholder_for(value) }] }
         else headers
         end
       end
 
       # @return [Object] a Placeholder for a callable; any other value unchanged
-      def in_place_of(value)
+      def placeholder_for(value)
         callable?(value) ? Placeholder.new(value) : value
       end
 
@@ -64,7 +64,7 @@ module Trunkline
       # @raise [InvalidRequest] for an invalid bearer: or basic:
       def of_call(options)
         checked = options.to_h do |name, value|
-          value = in_headers(value) if name == :headers
+          value = headers_with_placeholders(value) if name == :headers
           value = Options.check(name, value) if %i[bearer basic].include?(name) && callable?(value)
           [name, value]
         end

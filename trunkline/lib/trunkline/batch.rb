@@ -28,7 +28,7 @@ module Trunkline
     # @param options [Scheduler::BatchOptions]
     def initialize(builder, options)
       @reader = Scheduler::RequestReader.new(builder)
-      @scheduler = Scheduler.new(builder.family.pool, options, @reader)
+      @scheduler = Scheduler.new(builder.pool_handle.pool, options, @reader)
       @options = options
       @progress = Progress::Reporter.for(options.progress)
       @results = []
@@ -48,7 +48,7 @@ module Trunkline
     # @raise [InvalidRequest] for an invalid argument; the message names the index of the request
     # @raise [ThreadError] in a signal handler while the batch runs
     def request(method, url = nil, options = nil, more = nil, &block)
-      Arguments.refuse_third(more) if more
+      Arguments.refuse_third_argument(more) if more
       push([method, url, options].freeze, block)
     end
 
@@ -147,11 +147,11 @@ module Trunkline
         @waiting = true
         @scheduler.run_once(@progress && Progress::INTERVAL) do |pending, result, status|
           @waiting = false
-          Interrupts.raise_unhidden(result) unless status
+          Interrupts.raise_non_standard_error(result) unless status
           deliver(pending, result)
         end
         @waiting = false
-        @progress&.tell(@scheduler)
+        @progress&.report_if_due(@scheduler)
       end
     end
 
@@ -161,8 +161,8 @@ module Trunkline
       return @results[callback] = result if callback.is_a?(Integer)
 
       begin
-        goes_on = callback.call(result)
-        @scheduler.cancel(pending) if !goes_on && pending.streamed == true
+        continue = callback.call(result)
+        @scheduler.cancel(pending) if !continue && pending.streamed == true
       rescue StandardError => error
         raise if Interrupts.ended_by?(error)
 
@@ -177,21 +177,21 @@ module Trunkline
     end
 
     def stop
-      give_up
+      cancel_unfinished
     ensure
       @runner = nil
     end
 
     # After an interrupt: adds each request without a result to #cancelled, and puts a Cancelled in its place in the
     # results.
-    def give_up
+    def cancel_unfinished
       left = @scheduler.close
       left << @inbox.pop until @inbox.empty?
       left.sort_by!(&:index).each do |pending|
         @cancelled << pending.item
         @results[pending.callback] = Cancelled.of(pending) if pending.callback.is_a?(Integer)
       end
-      Cancelled.tell(left.map(&:item), @options.on_cancel)
+      Cancelled.notify(left.map(&:item), @options.on_cancel)
     end
   end
 end

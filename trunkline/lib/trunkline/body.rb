@@ -21,13 +21,13 @@ module Trunkline
     ALLOWED = "a String, an IO, a Pathname, an Enumerable of Strings, or callable"
 
     # @param source [String, IO, Pathname, Enumerable, #call]
-    # @return [Text, Stream, PathOnly, List, Enumeration, Callable]
+    # @return [StringBody, Stream, FileByPath, List, Enumeration, Callable]
     # @raise [InvalidRequest] for any other object, and for an IO or file that cannot be read
     def self.of(source)
       case source
-      when String then Text.new(source)
+      when String then StringBody.new(source)
       when ->(any) { any.respond_to?(:next_chunk) } then source
-      when ->(any) { path_only?(any) } then PathOnly.new(source)
+      when ->(any) { by_path?(any) } then FileByPath.new(source)
       when ->(any) { any.respond_to?(:read) } then Stream.new(source)
       when Array then List.new(source)
       when Hash then raise InvalidRequest.of("body", source, "#{ALLOWED}; a Hash belongs into json: or form:")
@@ -42,7 +42,7 @@ module Trunkline
     #
     # @param option [String] name of the option that the body was given as
     # @raise [InvalidRequest]
-    def self.given(source, option)
+    def self.from_option(source, option)
       body = of(source)
       return body unless body.is_a?(Stream) && body.at_end?
 
@@ -53,12 +53,12 @@ module Trunkline
     # A closed Tempfile can be opened by its path until it is unlinked.
     #
     # @return [Boolean] whether source must be opened by its path
-    def self.path_only?(source)
+    def self.by_path?(source)
       return false unless source.respond_to?(:to_path)
 
       !source.respond_to?(:pos) || (defined?(::Tempfile) && source.is_a?(::Tempfile) && source.closed?)
     end
-    private_class_method :path_only?
+    private_class_method :by_path?
 
     # @return [String] chunk
     # @raise [InvalidRequest] when chunk is not a String
@@ -69,29 +69,29 @@ module Trunkline
     end
 
     # A String, the most common kind of body. The engine is given the String, not this object.
-    class Text
+    class StringBody
       include Redacted
 
       attr_reader :string
 
       def initialize(string)
         @string = string
-        @given = false
+        @read = false
       end
 
       def length = @string.bytesize
 
       def next_chunk
-        return if @given || @string.empty?
+        return if @read || @string.empty?
 
-        @given = true
+        @read = true
         @string
       end
 
       def rewindable? = true
 
       def rewind
-        @given = false
+        @read = false
       end
     end
 
@@ -118,7 +118,7 @@ module Trunkline
       def next_chunk
         return if @left&.zero?
 
-        chunk = pull(@left ? [@left, CHUNK_BYTES].min : CHUNK_BYTES)
+        chunk = read_chunk(@left ? [@left, CHUNK_BYTES].min : CHUNK_BYTES)
         return if chunk.nil? || Body.chunk(chunk).empty?
 
         @left -= chunk.bytesize if @left
@@ -127,7 +127,7 @@ module Trunkline
 
       # @return [Boolean] whether all bytes of a known length have been read, so that next_chunk need not be called
       #   again
-      def spent?
+      def fully_read?
         @left == 0 # rubocop:disable Style/NumericPredicate -- or nil
       end
 
@@ -144,14 +144,14 @@ module Trunkline
       private
 
       # The engine has used a chunk before it asks for the next one, so a Ruby IO can read into one reused buffer.
-      def pull(bytes)
-        return arrived(bytes) if @start.nil? && @io.respond_to?(:readpartial)
+      def read_chunk(bytes)
+        return read_available(bytes) if @start.nil? && @io.respond_to?(:readpartial)
 
         @buffer ? @io.read(bytes, @buffer) : @io.read(bytes)
       end
 
       # A pipe or socket is read with readpartial, so that each part is sent as soon as it arrives.
-      def arrived(bytes)
+      def read_available(bytes)
         @buffer ? @io.readpartial(bytes, @buffer) : @io.readpartial(bytes)
       rescue EOFError
         nil
@@ -168,7 +168,7 @@ module Trunkline
     end
 
     # A file given by its path: opened for the first chunk, closed at its end, or by release when sending ends early.
-    class PathOnly
+    class FileByPath
       include Redacted
 
       attr_reader :length
@@ -190,7 +190,7 @@ module Trunkline
         @file ||= File.open(@path, "rb")
         @stream ||= Stream.new(@file)
         chunk = @stream.next_chunk
-        release if chunk.nil? || @stream.spent?
+        release if chunk.nil? || @stream.fully_read?
         chunk
       end
 
@@ -246,7 +246,7 @@ module Trunkline
 
       def next_chunk
         loop do
-          chunk = Body.chunk(Interrupts.throwing_on { @enumerator.next })
+          chunk = Body.chunk(Interrupts.with_rethrow { @enumerator.next })
           return chunk unless chunk.empty?
         end
         nil

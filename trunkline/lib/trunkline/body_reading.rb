@@ -52,12 +52,12 @@ module Trunkline
       return read_bytes(length, buffer) if length.is_a?(Integer)
       return next_text unless length || buffer
 
-      given = length || buffer
-      unless given.is_a?(String)
-        raise TypeError, "read: takes a number of bytes, or a String to read into, got #{given.class}"
+      destination = length || buffer
+      unless destination.is_a?(String)
+        raise TypeError, "read: takes a number of bytes, or a String to read into, got #{destination.class}"
       end
 
-      next_bytes(given)
+      next_bytes(destination)
     end
 
     # Like IO#readpartial.
@@ -154,14 +154,14 @@ module Trunkline
       chunk = next_bytes
       return chunk if chunk.nil? || (!@streamed && chunk.equal?(body))
 
-      while (whole = _whole_characters(chunk)).zero?
+      while (complete_bytes = _whole_characters(chunk)).zero?
         more = next_bytes or return chunk
         chunk = chunk.b << more
       end
-      return chunk if whole == chunk.bytesize
+      return chunk if complete_bytes == chunk.bytesize
 
-      hold(chunk.byteslice(whole..).b)
-      chunk.byteslice(0, whole)
+      hold(chunk.byteslice(complete_bytes..).b)
+      chunk.byteslice(0, complete_bytes)
     end
 
     def read_bytes(length, buffer)

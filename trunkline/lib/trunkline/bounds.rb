@@ -25,8 +25,9 @@ module Trunkline
     FIXED = Engine::BOUNDS.merge(
       max_in_flight: Scheduler::BatchOptions::MAX_IN_FLIGHT, origins: Scheduler::Origins::MOST,
       held_back: Scheduler::LOOK_AHEAD, origins_remembered: Limiter::Memory::MOST,
-      retry_after: Limiter::LONGEST_PAUSE, challenges: Policy::Auth::CHALLENGES, discarded_bytes: Response::DISCARD_BYTES,
-      cookies: CookieJar::IN_ALL, cookies_per_domain: CookieJar::PER_DOMAIN,
+      retry_after: Limiter::LONGEST_PAUSE, challenges: Policy::Auth::CHALLENGES,
+      discarded_bytes: Response::DISCARD_BYTES,
+      cookies: CookieJar::MAX_COOKIES, cookies_per_domain: CookieJar::MAX_PER_DOMAIN,
       origins_of_policies: Policy::State::MOST, cache_bytes: Cache::Memory::MAX_BYTES,
       cache_entry_bytes: Cache::MAX_ENTRY_BYTES, event_bytes: EventStreamParser::LIMIT,
       event_source_wait: EventSource::LONGEST_WAIT,
@@ -35,13 +36,13 @@ module Trunkline
     ).freeze
 
     # @param options [Options]
-    # @param family [Family]
+    # @param pool_handle [PoolHandle]
     # @return [Hash{Symbol => Numeric, Hash, nil}] nil: no limit
-    def self.of(options, family)
-      own = Options::LIMITS.to_h { |name| [name, options.public_send(name)] }
-      own.merge(FIXED, Engine.process_stats.slice(*Options::OF_PROCESS),
-                timeout: options.timeout&.to_h, max_idle: family.max_idle,
-                derived_clients: Client::KNOWN_VARIANTS)
+    def self.of(options, pool_handle)
+      limits = Options::LIMITS.to_h { |name| [name, options.public_send(name)] }
+      limits.merge(FIXED, Engine.process_stats.slice(*Options::PROCESS_LIMITS),
+                   timeout: options.timeout&.to_h, max_idle: pool_handle.max_idle,
+                   derived_clients: Client::MAX_DERIVED_CLIENTS)
     end
   end
 end

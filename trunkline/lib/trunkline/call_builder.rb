@@ -6,7 +6,7 @@ require_relative "errors"
 require_relative "options"
 require_relative "redacted"
 require_relative "request_builder"
-require_relative "surroundings"
+require_relative "caller_context"
 
 module Trunkline
   # Makes the Request and the CallPolicy of a call from a method, a URL and options. Batches and futures of a client
@@ -16,8 +16,8 @@ module Trunkline
   class CallBuilder
     include Redacted
 
-    # @return [Family] the family whose pool the calls use
-    attr_reader :family
+    # @return [PoolHandle] names the pool that the calls use
+    attr_reader :pool_handle
     # @return [CallPolicy, nil] for calls without their own options; nil when the first response is the result
     attr_reader :policy
 
@@ -27,15 +27,15 @@ module Trunkline
     # @param requests [RequestBuilder]
     # @param options [Options] options of the client
     # @param base [URL, nil] base URL of the client
-    # @param family [Family]
+    # @param pool_handle [PoolHandle]
     # @yield [options] options that only a client can have, such as timeout:, when a call gives some
     # @yieldreturn [CallBuilder] the builder of a client with these options
-    def initialize(requests, options, base, family, &variant)
+    def initialize(requests, options, base, pool_handle, &derive)
       @requests = requests
       @options = options
       @base = base
-      @family = family
-      @variant = variant
+      @pool_handle = pool_handle
+      @derive = derive
       @values = AttemptValues.of(options.headers, options.bearer, options.basic)
       @policy = policy_of(options.follow)
     end
@@ -55,22 +55,22 @@ module Trunkline
 
       pending.request = @requests.build(method, url, nil, !pending.streamed.nil?)
       pending.policy = @policy
-      surround(pending) if Surroundings.needed?
+      attach_caller_context(pending) if CallerContext.needed?
       pending
     end
 
-    # Attaches the Surroundings (deadline and probe notes) of the current thread to a call.
+    # Attaches the CallerContext (deadline and probe contexts) of the current thread to a call.
     #
     # @param pending [Scheduler::PendingRequest] complete
     # @return [void]
-    def surround(pending)
-      pending.surroundings ||= Surroundings.current or return
+    def attach_caller_context(pending)
+      pending.caller_context ||= CallerContext.current or return
 
-      pending.policy ||= plain
+      pending.policy ||= bare_policy
     end
 
-    # @return [CallPolicy] for a call that needs no policy, but has Surroundings
-    def plain = @plain ||= call_policy
+    # @return [CallPolicy] for a call that needs no policy, but has a CallerContext
+    def bare_policy = @bare_policy ||= call_policy
 
     # @param request [Request]
     # @param values [AttemptValues, nil] callable values of the call
@@ -83,10 +83,10 @@ module Trunkline
 
     # @param options [Hash] options of this call alone
     # @param values [AttemptValues, nil] callable values of this call
-    def prepare_own(pending, method, url, options, values = nil)
+    def prepare_per_call(pending, method, url, options, values = nil)
       pending.request = @requests.build(method, url, options, !pending.streamed.nil?)
       pending.policy = policy_for(pending.request, values)
-      surround(pending) if Surroundings.needed?
+      attach_caller_context(pending) if CallerContext.needed?
       pending
     end
 
@@ -103,10 +103,10 @@ module Trunkline
         pending.streamed = blocks
         options = options.except(*Scheduler::StreamBlocks::NAMES)
       end
-      return prepare_own(pending, method, url, options) if RequestBuilder.per_call?(options)
+      return prepare_per_call(pending, method, url, options) if RequestBuilder.per_call?(options)
 
-      builder = @variant.call(options.except(*Options::PER_CALL))
-      builder.prepare_own(pending, method, url, *AttemptValues.of_call(options.slice(*Options::PER_CALL)))
+      builder = @derive.call(options.except(*Options::PER_CALL))
+      builder.prepare_per_call(pending, method, url, *AttemptValues.of_call(options.slice(*Options::PER_CALL)))
     end
 
     def policy_of(follow, values = nil)
@@ -120,7 +120,7 @@ module Trunkline
     def call_policy(chain = Policy::Chain.new([]))
       CallPolicy.new(@requests, chain: chain, total: @options.timeout&.total, raises: @options.raises?,
                                 deprecations: @options.deprecation_handler,
-                                proxy_answers: @options.lenient?, probes: @options.probes,
+                                pass_proxy_407: @options.lenient?, probes: @options.probes,
                                 background: method(:submit))
     end
 
@@ -128,9 +128,9 @@ module Trunkline
       pending = Scheduler::PendingRequest.new(request)
       pending.request = request
       pending.policy = policy
-      future = pending.callback = Future.new(pending, @family)
+      future = pending.callback = Future.new(pending, @pool_handle)
       future.on_ready(&block)
-      Scheduler::FutureThread.submit(@family.pool, pending, background_options)
+      Scheduler::FutureThread.submit(@pool_handle.pool, pending, background_options)
     end
 
     def background_options

@@ -33,7 +33,7 @@ module Trunkline
       freeze
     end
 
-    def call_begins(call, _note) = call
+    def call_begins(call, _probe_context) = call
 
     # @param call [Policy::Call]
     # @param result [Response, Exception]
@@ -42,49 +42,50 @@ module Trunkline
       return if logger.respond_to?(:info?) && !logger.info?
 
       duration = Engine.now - call.began
-      text = [LogLine.of(call.request, result, duration, call.tries), *more(call, result)].join("\n  ")
+      text = [LogLine.of(call.request, result, duration, call.tries), *detail_lines(call, result)].join("\n  ")
       logger.respond_to?(:info) ? logger.info(text) : logger.warn(text)
     end
 
     private
 
     # @return [Array<String>] lines
-    def more(call, result)
+    def detail_lines(call, result)
       request = (result.request if result.respond_to?(:request)) || call.request
       redaction = Redaction.of(request)
       lines = []
-      lines.concat(asked(request, redaction)) if @headers
-      lines.concat(answered(result, redaction)) if @headers && result.is_a?(Response)
+      lines.concat(request_lines(request, redaction)) if @headers
+      lines.concat(response_lines(result, redaction)) if @headers && result.is_a?(Response)
       lines << "#{result.class}: #{result.message}" if @headers && result.is_a?(Exception)
       lines << CurlCommand.of(request, redaction) if @curl
       lines
     end
 
-    def asked(request, redaction)
-      lines = ["#{request.method} #{redaction.url(request.url)}", *fields(request.headers, redaction)]
-      lines.concat(body(request.body_string, request.headers["content-type"], redaction)) if @bodies && request.content?
-      marked(">", lines)
+    def request_lines(request, redaction)
+      lines = ["#{request.method} #{redaction.url(request.url)}", *field_lines(request.headers, redaction)]
+      type = request.headers["content-type"]
+      lines.concat(body_lines(request.body_string, type, redaction)) if @bodies && request.content?
+      prefixed(">", lines)
     end
 
-    def answered(response, redaction)
-      lines = ["#{response.status} #{response.reason}".rstrip, *fields(response.headers, redaction)]
-      whole = response.body unless response.request.streaming? || !@bodies
-      lines.concat(body(whole, response["content-type"], redaction)) if @bodies
-      marked("<", lines)
+    def response_lines(response, redaction)
+      lines = ["#{response.status} #{response.reason}".rstrip, *field_lines(response.headers, redaction)]
+      body = response.body unless response.request.streaming? || !@bodies
+      lines.concat(body_lines(body, response["content-type"], redaction)) if @bodies
+      prefixed("<", lines)
     end
 
     # Escapes control characters, which a terminal would interpret.
-    def marked(mark, lines)
-      lines.map { |line| "#{mark} #{line.gsub(CONTROL) { |character| character.dump[1..-2] }}".rstrip }
+    def prefixed(prefix, lines)
+      lines.map { |line| "#{prefix} #{line.gsub(CONTROL) { |character| character.dump[1..-2] }}".rstrip }
     end
 
-    def fields(headers, redaction)
+    def field_lines(headers, redaction)
       redaction.fields(headers).map { |name, value| "#{name}: #{text(value)}" }
     end
 
     # @param body [String, nil] nil for a streamed body
     # @return [Array<String>]
-    def body(body, type, redaction)
+    def body_lines(body, type, redaction)
       return ["[a streamed body]"] if body.nil?
       return [] if body.empty?
 

@@ -29,18 +29,18 @@ module Trunkline
     # @param total [Float, nil] seconds for all exchanges of a call together
     # @param raises [Boolean] whether a final response with status 4xx or 5xx is an error
     # @param deprecations [Deprecations, nil] checks each result
-    # @param proxy_answers [Boolean] whether a proxy's 407 is an ordinary response, and not an error
+    # @param pass_proxy_407 [Boolean] whether a proxy's 407 is an ordinary response, and not an error
     # @param probes [Array<Object>] probes of the client (see Instrument)
     # @param background [#call, nil] sends a request in the background; takes a request, a CallPolicy, and a block that
     #   gets the result
     def initialize(requests, chain: Policy::Chain.new([]), total: nil, raises: false, deprecations: nil,
-                   proxy_answers: false, probes: [].freeze,
+                   pass_proxy_407: false, probes: [].freeze,
                    background: nil)
       @requests = requests
       @chain = chain
       @total = total
       @raises = raises
-      @proxy_answers = proxy_answers
+      @pass_proxy_407 = pass_proxy_407
       @probes = probes
       @deprecations = deprecations
       @rate = chain.rate
@@ -67,12 +67,12 @@ module Trunkline
     # @param request [Request]
     # @param driver [Policy::ThreadDriver, Scheduler::Flow]
     # @param began [Float] monotonic seconds
-    # @param surroundings [Surroundings, nil]
+    # @param caller_context [CallerContext, nil]
     # @return [Response]
     # @raise [Error]
-    def perform(request, driver, began, surroundings = nil)
-      call = Policy::Call.new(self, request, driver, began, surroundings)
-      call.watched { judged(@chain.forward(request, call)) }
+    def perform(request, driver, began, caller_context = nil)
+      call = Policy::Call.new(self, request, driver, began, caller_context)
+      call.report_end { raise_or_return(@chain.forward(request, call)) }
     rescue Policy::Call::Correctable => error
       raise call.of_whole_call(error)
     end
@@ -81,8 +81,8 @@ module Trunkline
     #
     # @param response [Response]
     # @return [Response, Error] an Error for a 407 of a proxy
-    def checked(response)
-      return response if response.status != 407 || @proxy_answers
+    def check_proxy_response(response)
+      return response if response.status != 407 || @pass_proxy_407
 
       proxy = response.request.origin.forwarder
       proxy ? Proxy.refused(proxy, response) : response
@@ -92,7 +92,7 @@ module Trunkline
     # @return [Response, Exception, nil] the result of the call: the Response; a StatusError with raise:; or the
     #   exception of a deprecations: handler
     def result(response)
-      @deprecations&.look_at(response) if response
+      @deprecations&.check(response) if response
       @raises && response && response.status >= 400 ? response._status_error : response
     rescue StandardError => error
       Interrupts.ended_by?(error) ? raise : error
@@ -105,7 +105,7 @@ module Trunkline
     # @yield [result] a Response or an Error
     # @return [nil]
     def in_background(policy, request, &block)
-      rest = CallPolicy.new(@requests, chain: @chain.after(policy), total: @total, proxy_answers: @proxy_answers,
+      rest = CallPolicy.new(@requests, chain: @chain.after(policy), total: @total, pass_proxy_407: @pass_proxy_407,
                                        probes: @probes, background: @background)
       @background.call(request, rest, &block)
       nil
@@ -113,7 +113,7 @@ module Trunkline
 
     private
 
-    def judged(response)
+    def raise_or_return(response)
       result = result(response)
       result.is_a?(Exception) ? raise(result) : result
     end

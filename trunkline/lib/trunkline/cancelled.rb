@@ -2,7 +2,7 @@
 
 require_relative "errors"
 require_relative "interrupts"
-require_relative "sentence"
+require_relative "error_message"
 
 module Trunkline
   # A request was cancelled before it had a result: by Future#cancel, by an interrupt of its batch, or by closing its
@@ -12,15 +12,15 @@ module Trunkline
     class << self
       # @api private
       # @param pending [Scheduler::PendingRequest]
-      # @param why [String] completes the sentence that begins with the request
+      # @param reason [String] completes the sentence that begins with the request
       # @return [Cancelled]
-      def of(pending, why = "was cancelled")
-        what = "#{Sentence.call(pending.request)} #{why}"
+      def of(pending, reason = "was cancelled")
+        text = "#{ErrorMessage.describe(pending.request)} #{reason}"
         sent = pending.started ? :partial : :none
-        return new("#{what} before it was sent", request: pending.request, phase: :queue, sent: sent) if sent == :none
+        return new("#{text} before it was sent", request: pending.request, phase: :queue, sent: sent) if sent == :none
 
         elapsed = Process.clock_gettime(Process::CLOCK_MONOTONIC) - pending.started
-        new("#{what} in flight; the server may have it", request: pending.request, sent: sent, elapsed: elapsed)
+        new("#{text} in flight; the server may have it", request: pending.request, sent: sent, elapsed: elapsed)
       end
 
       # Calls on_cancel with each request, even when it raises for one of them.
@@ -29,7 +29,7 @@ module Trunkline
       # @param requests [Array<Object>] in the form that the caller gave
       # @param on_cancel [#call, nil]
       # @raise [StandardError] the first error of on_cancel, after it was called with all requests
-      def tell(requests, on_cancel)
+      def notify(requests, on_cancel)
         return if on_cancel.nil?
 
         errors = requests.filter_map do |request|

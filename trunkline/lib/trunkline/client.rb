@@ -8,7 +8,7 @@ require_relative "bounds"
 require_relative "call_builder"
 require_relative "deadline"
 require_relative "engine"
-require_relative "family"
+require_relative "pool_handle"
 require_relative "memo"
 require_relative "options"
 require_relative "policy"
@@ -19,7 +19,7 @@ require_relative "scheduler/batch_options"
 require_relative "scheduler/each"
 require_relative "stats"
 require_relative "streams"
-require_relative "surroundings"
+require_relative "caller_context"
 require_relative "url"
 
 module Trunkline
@@ -39,25 +39,25 @@ module Trunkline
     include Streams
 
     # Calls with options that only a client can have use a derived client. At most this many are cached.
-    KNOWN_VARIANTS = 32
+    MAX_DERIVED_CLIENTS = 32
 
     # @api private Trunkline.new makes clients
     # @param base [URL, nil] base URL, without userinfo
     # @param options [Options]
-    # @param family [Family]
-    # @raise [InvalidRequest] without a family, as in Client.new, and for invalid options
-    def initialize(base = nil, options = nil, family = nil, **)
-      raise InvalidRequest, 'a client is made by Trunkline.new("https://api.test", timeout: 5)' unless family
+    # @param pool_handle [PoolHandle]
+    # @raise [InvalidRequest] without a pool handle, as in Client.new, and for invalid options
+    def initialize(base = nil, options = nil, pool_handle = nil, **)
+      raise InvalidRequest, 'a client is made by Trunkline.new("https://api.test", timeout: 5)' unless pool_handle
 
       @base = base
       @options = options
-      @family = family
-      @pool = family.pool
-      @requests = RequestBuilder.new(options, base, family.owner)
-      @variants = {}
-      @builder = CallBuilder.new(@requests, options, base, family) { |lasting| variant(lasting).builder }
+      @pool_handle = pool_handle
+      @pool = pool_handle.pool
+      @requests = RequestBuilder.new(options, base, pool_handle.owner_id)
+      @derived_clients = {}
+      @builder = CallBuilder.new(@requests, options, base, pool_handle) { |changes| derived_client(changes).builder }
       @driver = Policy::ThreadDriver.new(@pool) { |step, deadline, begun| send_once(step, deadline, begun) }
-      @final = @builder.policy.nil?
+      @no_policy = @builder.policy.nil?
     end
 
     # All verbs take their options as one positional Hash, which also receives keywords: with **options, Ruby 3.1 would
@@ -140,7 +140,7 @@ module Trunkline
         raise InvalidRequest, "max_idle: belongs to the connections, which with shares: give it to Trunkline.new"
       end
 
-      Client.new(@base, @options.merge(options), @family)
+      Client.new(@base, @options.merge(options), @pool_handle)
     end
 
     # Makes sure that the pool has an idle connection to url.
@@ -150,7 +150,7 @@ module Trunkline
     # @raise [ConnectionError, TimeoutError] when no connection can be opened
     # @api private
     def connect(url)
-      @family.refuse_if_closed
+      @pool_handle.refuse_if_closed
       Engine.connect(@pool, @requests.build("HEAD", url, nil, false)).connection
     end
 
@@ -158,7 +158,7 @@ module Trunkline
     # @return [Request]
     # @api private
     def raw(method, url, target, fields, content, length, streaming)
-      @family.refuse_if_closed
+      @pool_handle.refuse_if_closed
       @requests.raw(method, url, target, fields, content, length, streaming)
     end
 
@@ -168,9 +168,9 @@ module Trunkline
     def stats
       counts = @pool.stats
       Stats.new.merge!(counts, Trunkline.stats,
-                       taken: counts[:opened] + counts[:reused], max_idle: @family.max_idle,
+                       taken: counts[:opened] + counts[:reused], max_idle: @pool_handle.max_idle,
                        max_connections_per_host: @options.max_connections_per_host,
-                       bounds: Bounds.of(@options, @family))
+                       bounds: Bounds.of(@options, @pool_handle))
     end
 
     # Closes this client, every client derived from it by #with, and their idle connections. Futures whose requests have
@@ -178,12 +178,12 @@ module Trunkline
     # raise ClosedError. Idempotent.
     # @return [nil]
     def close
-      @family.close
+      @pool_handle.close
     end
 
     # @return [Boolean] whether this client, or one that shares its connections by #with, was closed
     def closed?
-      @family.closed?
+      @pool_handle.closed?
     end
 
     # Hides credentials.
@@ -222,7 +222,7 @@ module Trunkline
     # @raise [InvalidRequest] for an invalid option or request
     # @raise [ClosedError] when the client is closed
     def batch(options = nil, &block)
-      batch_options, builder = side_by_side(options)
+      batch_options, builder = batch_options_and_builder(options)
       batch_options.refuse_reuse_bodies("batch")
       batch_options.refuse_invalid
       BlockArity.check(block, 1, "the batch") { "batch: the block" }
@@ -256,7 +256,7 @@ module Trunkline
       return Enumerator.new { |results| each(requests, options) { |*pair| results.yield(*pair) } } unless block
 
       BlockArity.check(block, 2, "request and result") { "each: the block" } unless block.arity == 1
-      pulled(requests, options).run(&BlockArity.ignoring_index(block))
+      each_runner(requests, options).run(&BlockArity.ignoring_index(block))
     end
 
     # Like #each, but returns the results in the order of the requests.
@@ -270,7 +270,7 @@ module Trunkline
     def map(requests, options = nil, &block)
       BlockArity.check(block, 2, "request and result") { "map: the block" }
       results = []
-      pulled(requests, options) { |batch_options| batch_options.refuse_reuse_bodies("map") }
+      each_runner(requests, options) { |batch_options| batch_options.refuse_reuse_bodies("map") }
         .run { |item, result, index| results[index] = block ? block.call(item, result) : result }
       results
     end
@@ -282,14 +282,14 @@ module Trunkline
     # @raise [InvalidRequest] for any options; they belong to the call, or to #with
     def async(options = nil)
       Async.refuse(options) if options
-      @async ||= Async.new(@builder, side_by_side(nil).first)
+      @async ||= Async.new(@builder, batch_options_and_builder(nil).first)
     end
 
     # Sends a request made by #raw through the policies of the client.
     # @param request [Request]
     # @return [Response]
     # @api private
-    def perform(request) = finish(request, nil, nil, (Surroundings.current if Surroundings.needed?))
+    def perform(request) = finish(request, nil, nil, (CallerContext.current if CallerContext.needed?))
 
     # Sends a request once: follows no redirect and answers no authentication challenge.
     #
@@ -301,8 +301,8 @@ module Trunkline
     def send_once(request, deadline = nil, begun = nil)
       response = Engine.perform(@pool, request, deadline, begun)
       if request.streaming?
-        response._streamed
-        response._asked_at(place_of_caller) if $VERBOSE && !begun
+        response._mark_streamed
+        response._asked_at(caller_location) if $VERBOSE && !begun
       end
       response
     ensure
@@ -315,101 +315,105 @@ module Trunkline
     # @return [CallBuilder]
     attr_reader :builder
 
-    # @param own [Hash, nil] per-call options
+    # @param call_options [Hash, nil] per-call options
     # @param values [AttemptValues, nil] callable values of the call
     # @param block [Proc, nil] called with the chunks of the body
     # @return [Response]
-    def execute(method, url, own, values, block)
-      return stream(method, url, own, values, block) if block
+    def execute(method, url, call_options, values, block)
+      return stream(method, url, call_options, values, block) if block
 
-      request = @requests.build(method, url, own, false)
-      surroundings = Surroundings.current if Surroundings.needed?
-      plain = @final && values.nil? && surroundings.nil? && request.plain?
-      plain ? Engine.perform(@pool, request, nil, nil) : finish(request, values, nil, surroundings)
+      request = @requests.build(method, url, call_options, false)
+      caller_context = CallerContext.current if CallerContext.needed?
+      plain = @no_policy && values.nil? && caller_context.nil? && request.plain?
+      plain ? Engine.perform(@pool, request, nil, nil) : finish(request, values, nil, caller_context)
     end
 
     # @return [Response] with status 101 (HTTP/2: 200) if the server has switched to WebSocket
-    def switched(url, own, values, begun)
-      request = @requests.build("GET", url, own, :upgrade)
-      return with_http1.switched(url, own, values, begun) if @options.http == :auto && !@pool.takes_websocket?(request)
+    def send_upgrade(url, call_options, values, begun)
+      request = @requests.build("GET", url, call_options, :upgrade)
+      if @options.http == :auto && !@pool.takes_websocket?(request)
+        return with_http1.send_upgrade(url, call_options, values, begun)
+      end
 
-      surroundings = Surroundings.current if Surroundings.needed?
-      finish(request, values, begun, surroundings)
+      caller_context = CallerContext.current if CallerContext.needed?
+      finish(request, values, begun, caller_context)
     end
 
     private
 
     # Like #call, for a request that opens a WebSocket.
-    def switch(url, options, begun)
-      @family.refuse_if_closed
-      own = AttemptValues.of_call(options.slice(*Options::PER_CALL))
-      variant(options.except(*Options::PER_CALL)).switched(url, *own, begun)
+    def open_websocket(url, options, begun)
+      @pool_handle.refuse_if_closed
+      call_options, values = AttemptValues.of_call(options.slice(*Options::PER_CALL))
+      derived_client(options.except(*Options::PER_CALL)).send_upgrade(url, call_options, values, begun)
     end
 
     # Options that only a client can have need a derived client, which is cached: another call with the same options
     # costs one look-up. The block is an ordinary argument, because passing &block on costs more at each level.
     def call(method, url, options, more, block)
-      @family.refuse_if_closed
-      Arguments.refuse_third(more) if more
+      @pool_handle.refuse_if_closed
+      Arguments.refuse_third_argument(more) if more
       if options.nil?
         return url.is_a?(Hash) ? call(method, nil, url, nil, block) : execute(method, url, nil, nil, block)
       end
 
-      Arguments.options(options, Arguments::PLACES)
+      Arguments.options(options, Arguments::BODY_HINT)
       return execute(method, url, options, nil, block) if RequestBuilder.per_call?(options)
 
-      own, values = AttemptValues.of_call(options.slice(*Options::PER_CALL))
-      variant(options.except(*Options::PER_CALL)).execute(method, url, own, values, block)
+      call_options, values = AttemptValues.of_call(options.slice(*Options::PER_CALL))
+      derived_client(options.except(*Options::PER_CALL)).execute(method, url, call_options, values, block)
     end
 
-    def stream(method, url, own, values, block)
+    def stream(method, url, call_options, values, block)
       with_response = BlockArity.takes_response?(block)
-      surroundings = Surroundings.current if Surroundings.needed?
-      response = finish(@requests.build(method, url, own, true), values, begun = [], surroundings)
+      caller_context = CallerContext.current if CallerContext.needed?
+      response = finish(@requests.build(method, url, call_options, true), values, begun = [], caller_context)
       with_response ? response.each { |chunk| block.call(chunk, response) } : response.each(&block)
     ensure
       begun&.each(&:close) # also when an interrupt came between the engine and the block
     end
 
     # Runs a request through the policies of its call, if there are any.
-    def finish(request, values, begun, surroundings)
+    def finish(request, values, begun, caller_context)
       policy = @builder.policy_for(request, values)
-      return send_once(request, nil, begun) unless policy || surroundings
+      return send_once(request, nil, begun) unless policy || caller_context
 
-      (policy || @builder.plain).perform(request, @driver.noting(begun), now, surroundings)
+      (policy || @builder.bare_policy).perform(request, @driver.with_begun(begun), now, caller_context)
     end
 
     # A fixed concurrency needs as many connections per host; :auto is limited by max_connections_per_host.
     # @return [Array(Scheduler::BatchOptions, CallBuilder)]
-    def side_by_side(given)
-      @family.refuse_if_closed
-      given ||= {}
-      raise InvalidRequest.of("options", given, "keywords, such as concurrency: 10") unless given.is_a?(Hash)
+    def batch_options_and_builder(options)
+      @pool_handle.refuse_if_closed
+      options ||= {}
+      raise InvalidRequest.of("options", options, "keywords, such as concurrency: 10") unless options.is_a?(Hash)
 
-      most = @options.max_connections_per_host
-      options = Scheduler::BatchOptions.new(given, most)
-      more = options.concurrency.is_a?(Integer) && options.concurrency > most
-      [options, more ? variant({ max_connections_per_host: options.concurrency }).builder : @builder]
+      limit = @options.max_connections_per_host
+      batch_options = Scheduler::BatchOptions.new(options, limit)
+      concurrency = batch_options.concurrency
+      return [batch_options, @builder] unless concurrency.is_a?(Integer) && concurrency > limit
+
+      [batch_options, derived_client({ max_connections_per_host: concurrency }).builder]
     end
 
-    def pulled(requests, options)
+    def each_runner(requests, options)
       unless (requests.respond_to?(:each) || requests.respond_to?(:next_request)) && !requests.is_a?(Hash)
         raise InvalidRequest.of("requests", requests, "an Enumerable of requests")
       end
 
-      batch_options, builder = side_by_side(options)
+      batch_options, builder = batch_options_and_builder(options)
       raise InvalidRequest, "on_error: is for batch: here a block that raises ends it all" if batch_options.on_error
 
       yield batch_options if block_given?
       Scheduler::Each.new(requests, builder, batch_options)
     end
 
-    def with_http1 = variant(http: :h1)
+    def with_http1 = derived_client(http: :h1)
 
-    def variant(options)
+    def derived_client(options)
       return self if options.empty?
 
-      @variants[options] || Memo.keep(@variants, KNOWN_VARIANTS, frozen_copy(options), with(options))
+      @derived_clients[options] || Memo.keep(@derived_clients, MAX_DERIVED_CLIENTS, frozen_copy(options), with(options))
     end
 
     # The caller may change the values later, but the Hash is a key of the cache.
@@ -425,7 +429,7 @@ module Trunkline
     private_constant :LIB
 
     # @return [String] file and line of the calling code outside this library
-    def place_of_caller
+    def caller_location
       caller_locations.find { |location| !location.path.start_with?(LIB) }.to_s[/\A.+?:\d+/] || "(unknown)"
     end
   end

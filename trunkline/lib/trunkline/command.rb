@@ -20,8 +20,8 @@ module Trunkline
     OK = 0
     FAILED = 1 # no response, or doctor found a fault
     USAGE = 2
-    REFUSED = 3 # the response has status 4xx
-    BROKEN = 4 # the response has status 5xx
+    CLIENT_ERROR = 3 # the response has status 4xx
+    SERVER_ERROR = 4 # the response has status 5xx
 
     # @param out [IO] gets bodies, and the output of doctor
     # @param err [IO] gets everything else
@@ -65,16 +65,16 @@ module Trunkline
         response = client.request(arguments.verb.upcase, arguments.url, arguments.call_options)
         printer.timings(response, number + 1)
       end
-      printer.answer(response)
-      status_of(response)
+      printer.response(response)
+      exit_status(response)
     ensure
       client&.close
     end
 
-    def status_of(response)
+    def exit_status(response)
       case response.status
-      when 400..499 then REFUSED
-      when 500..599 then BROKEN
+      when 400..499 then CLIENT_ERROR
+      when 500..599 then SERVER_ERROR
       else OK
       end
     end

@@ -24,14 +24,14 @@ module Trunkline
     # @return [String, nil] media type that is sent unless the caller sets Content-Type
     attr_reader :type
 
-    # @param given [Hash{Symbol => Object}] options of a call, with one of KINDS
+    # @param options [Hash{Symbol => Object}] options of a call, with one of KINDS
     # @return [Content]
     # @raise [InvalidRequest] for more than one of KINDS, and for a value that cannot be sent
-    def self.of(given)
-      kinds = KINDS.select { |kind| given.key?(kind) && (kind == :json || !given[kind].nil?) }
+    def self.of(options)
+      kinds = KINDS.select { |kind| options.key?(kind) && (kind == :json || !options[kind].nil?) }
       raise InvalidRequest, "#{kinds.join(": and ")}: exclude each other; give one" if kinds.size > 1
 
-      encode(kinds.first, given[kinds.first])
+      encode(kinds.first, options[kinds.first])
     end
 
     def self.encode(kind, value)
@@ -41,7 +41,7 @@ module Trunkline
       when :multipart
         multipart = Multipart.new(value)
         new(multipart, multipart.content_type)
-      else new(value, body: Body.given(value, "body"))
+      else new(value, body: Body.from_option(value, "body"))
       end
     end
     private_class_method :encode

@@ -22,8 +22,8 @@ module Trunkline
     include Redacted
 
     # Maximum numbers of cookies. The least recently used ones are removed first (RFC 6265bis 6.1).
-    PER_DOMAIN = 50
-    IN_ALL = 3000
+    MAX_PER_DOMAIN = 50
+    MAX_COOKIES = 3000
     # Names that require attributes of the cookie (RFC 6265bis 4.1.3).
     SECURE_PREFIX = /\A__(?:Secure|Host)-/i
     HOST_PREFIX = /\A__Host-/i
@@ -42,7 +42,7 @@ module Trunkline
       # @raise [InvalidRequest] without the gems
       # @api private
       def load_gems
-        Loading.apart do
+        Loading.in_thread_if_needed do
           require "http/cookie"
           require "public_suffix"
           read_suffixes
@@ -141,8 +141,8 @@ module Trunkline
     # @return [self]
     # @raise [SystemCallError] when the file cannot be written
     def save(path, session: true)
-      kept = session ? cookies : cookies.reject(&:session?)
-      CookiesTxt.write(File.path(path), kept)
+      stored = session ? cookies : cookies.reject(&:session?)
+      CookiesTxt.write(File.path(path), stored)
       self
     end
 
@@ -219,14 +219,14 @@ module Trunkline
     def put(cookie, secure, now)
       return if !secure && overlays_secure?(cookie)
 
-      kept = (@domains[cookie.domain] ||= {})
+      stored = (@domains[cookie.domain] ||= {})
       key = [cookie.path, cookie.name]
-      old = kept[key]
+      old = stored[key]
       cookie.created_at = old && !old.expired?(now) ? old.created_at : now
       cookie.accessed_at = now
       return remove(cookie.domain, key) if cookie.expired?(now)
 
-      kept[key] = cookie
+      stored[key] = cookie
       make_room(cookie.domain, now)
       cookie
     end
@@ -234,10 +234,10 @@ module Trunkline
     # A cookie received without TLS must neither replace nor shadow a cookie with the attribute Secure (RFC 6265bis 5.7,
     # 16).
     def overlays_secure?(cookie)
-      @domains.any? do |domain, kept|
+      @domains.any? do |domain, stored|
         related = domain == cookie.domain || domain.end_with?(".#{cookie.domain}") ||
                   cookie.domain.end_with?(".#{domain}")
-        related && kept.each_value.any? do |other|
+        related && stored.each_value.any? do |other|
           other.secure? && other.name == cookie.name && HTTP::Cookie.path_match?(other.path, cookie.path)
         end
       end
@@ -245,15 +245,15 @@ module Trunkline
 
     # @return [nil]
     def remove(domain, key)
-      kept = @domains[domain] or return
-      kept.delete(key)
-      @domains.delete(domain) if kept.empty?
+      stored = @domains[domain] or return
+      stored.delete(key)
+      @domains.delete(domain) if stored.empty?
       nil
     end
 
     def make_room(domain, now)
-      drop_oldest(@domains[domain].values, now) if @domains[domain].size > PER_DOMAIN
-      drop_oldest(@domains.each_value.flat_map(&:values), now) if @domains.each_value.sum(&:size) > IN_ALL
+      drop_oldest(@domains[domain].values, now) if @domains[domain].size > MAX_PER_DOMAIN
+      drop_oldest(@domains.each_value.flat_map(&:values), now) if @domains.each_value.sum(&:size) > MAX_COOKIES
     end
 
     def drop_oldest(cookies, now)
@@ -270,7 +270,7 @@ module Trunkline
     # @return [Array<HTTP::Cookie>]
     def matching(url, now)
       host = host_of(url)
-      found = domains_over(host).flat_map do |domain|
+      found = host_and_parent_domains(host).flat_map do |domain|
         @domains.fetch(domain, {}).values.select { |cookie| matches?(cookie, host, url, now) }
       end
       found.each { |cookie| cookie.accessed_at = now }
@@ -278,7 +278,7 @@ module Trunkline
     end
 
     # @return [Array<String>] the host and its parent domains: "a.b.test", "b.test", "test"
-    def domains_over(host)
+    def host_and_parent_domains(host)
       return [host] if host.include?(":")
 
       labels = host.split(".")

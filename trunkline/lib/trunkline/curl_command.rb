@@ -11,14 +11,14 @@ module Trunkline
   # @api private
   module CurlCommand
     # Fields that curl adds by itself, with the same values.
-    OWN = %w[host content-length transfer-encoding accept-encoding expect].freeze
+    ADDED_BY_CURL = %w[host content-length transfer-encoding accept-encoding expect].freeze
 
     class << self
       # @param request [Request]
       # @param redaction [Redaction, nil] hides values that are credentials by their names; nil shows everything
       # @return [String]
       def of(request, redaction = nil)
-        parts = ["curl", *verb(request)]
+        parts = ["curl", *method_option(request)]
         parts.concat(fields(request, redaction))
         parts << "--compressed" if request.headers.key?("accept-encoding")
         parts.concat(connection(request, redaction)) if request.builder
@@ -46,7 +46,7 @@ module Trunkline
         Connection.new(request, secrets: redaction.nil?).arguments.map { |one| quoted(one) }
       end
 
-      def verb(request)
+      def method_option(request)
         name = request.method
         return ["--head"] if name == "HEAD"
 
@@ -55,15 +55,15 @@ module Trunkline
 
       def fields(request, redaction)
         headers = request.headers
-        added = ["User-Agent", "Accept", *("Content-Type" if request.content?)].reject { |name| headers.key?(name) }
+        removed = ["User-Agent", "Accept", *("Content-Type" if request.content?)].reject { |name| headers.key?(name) }
         # curl sends no Content-Length for a request without content.
         empty = ["--header", "'Content-Length: 0'"] if !request.content? && headers.key?("Content-Length")
         headers = headers.reject { |name, _| name.casecmp?("content-type") } if form?(request)
-        [*shown(headers, redaction), *empty, *added.flat_map { |name| ["--header", "#{name}:"] }]
+        [*header_options(headers, redaction), *empty, *removed.flat_map { |name| ["--header", "#{name}:"] }]
       end
 
-      def shown(headers, redaction)
-        headers.reject { |name, _| OWN.include?(name.downcase) }.flat_map do |name, value|
+      def header_options(headers, redaction)
+        headers.reject { |name, _| ADDED_BY_CURL.include?(name.downcase) }.flat_map do |name, value|
           value = Redaction::HIDDEN if redaction&.hides?(name)
           ["--header", quoted(value.empty? ? "#{name};" : "#{name}: #{value}")]
         end
@@ -78,8 +78,8 @@ module Trunkline
         content = content.is_a?(String) ? text(content) : nil
         if content.nil?
           path = path(request.body)
-          whole = path && File.size(path) == request.content_length
-          return ["--data-binary", whole ? quoted("@#{path}") : "@-"]
+          complete_file = path && File.size(path) == request.content_length
+          return ["--data-binary", complete_file ? quoted("@#{path}") : "@-"]
         end
 
         content = redaction.body(content, request.headers["content-type"]) if redaction
@@ -93,10 +93,10 @@ module Trunkline
 
       # Within single quotes, a shell interprets no character but the quote.
       def quoted(string)
-        shown = string.dup.force_encoding(Encoding::UTF_8).scrub
-        return shown if shown.match?(%r{\A[\w./:-]+\z})
+        text = string.dup.force_encoding(Encoding::UTF_8).scrub
+        return text if text.match?(%r{\A[\w./:-]+\z})
 
-        "'#{shown.gsub("'", "'\\\\''")}'"
+        "'#{text.gsub("'", "'\\\\''")}'"
       end
     end
   end

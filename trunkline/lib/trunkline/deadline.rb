@@ -46,7 +46,7 @@ module Trunkline
         raise InvalidRequest, "deadline.wrap: needs a block" unless block
 
         limit = current
-        proc { |*given| run_until(limit) { block.call(*given) } }
+        proc { |*arguments| run_until(limit) { block.call(*arguments) } }
       end
 
       private
@@ -59,18 +59,18 @@ module Trunkline
       end
 
       def run_until(limit, &block)
-        Surroundings.need_for(:deadlines)
+        CallerContext.enable(:deadlines)
         thread = Thread.current
         outer = thread[KEY]
         thread[KEY] = limit
-        scheduler ? yield : of_scheduled_fibers(thread, limit, &block)
+        scheduler ? yield : run_for_scheduled_fibers(thread, limit, &block)
       ensure
         thread[KEY] = outer if thread
       end
 
       # Sets the thread variable that the fibers of a scheduler read. The current fiber is blocking: it cannot leave its
       # block while a scheduler that was started there runs.
-      def of_scheduled_fibers(thread, limit)
+      def run_for_scheduled_fibers(thread, limit)
         outer = thread.thread_variable_get(KEY)
         thread.thread_variable_set(KEY, limit)
         yield

@@ -19,7 +19,7 @@ module Trunkline
     SETTINGS = %i[logger require_timeouts].freeze
     private_constant :SETTINGS
 
-    attr_writer(*Options::NAMES - SETTINGS, *Options::OF_PROCESS)
+    attr_writer(*Options::NAMES - SETTINGS, *Options::PROCESS_LIMITS)
     # @param value [#warn, nil] a Logger or a similar object; nil: Kernel.warn
     attr_writer :logger
     # @param value [Boolean] whether each client, and each call by Trunkline's own verbs, must be given a timeout. The
@@ -33,10 +33,10 @@ module Trunkline
     end
 
     # @raise [InvalidRequest] for a writer whose name is not an option
-    def method_missing(name, *given)
+    def method_missing(name, *arguments)
       return super unless name.end_with?("=")
 
-      raise Options.unknown(name.name.delete_suffix("=").to_sym, Options::NAMES + Options::OF_PROCESS)
+      raise Options.unknown(name.name.delete_suffix("=").to_sym, Options::NAMES + Options::PROCESS_LIMITS)
     end
 
     def respond_to_missing?(*) = false
@@ -52,20 +52,20 @@ module Trunkline
     end
 
     # @return [Hash{Symbol => Object}] the options that were set
-    def to_h = given.except(*Options::OF_PROCESS, *SETTINGS)
+    def to_h = assigned.except(*Options::PROCESS_LIMITS, *SETTINGS)
 
     # @api private
     # @return [Hash{Symbol => Integer, nil}] the limits of the process that were set, checked
     # @raise [InvalidRequest]
     def process
-      given.slice(*Options::OF_PROCESS).to_h { |name, value| [name, Options.check(name, value)] }
+      assigned.slice(*Options::PROCESS_LIMITS).to_h { |name, value| [name, Options.check(name, value)] }
     end
 
     # @api private
     # @return [Hash{Symbol => Object}] the other settings of the process that were set, checked
     # @raise [InvalidRequest]
     def settings
-      set = given.slice(*SETTINGS)
+      set = assigned.slice(*SETTINGS)
       logger, required = set.values_at(:logger, :require_timeouts)
       raise InvalidRequest.of("logger", logger, "an object with #warn, or nil") unless logger.nil? || Warns.by?(logger)
       return set if [nil, true, false].include?(required)
@@ -75,7 +75,7 @@ module Trunkline
 
     private
 
-    def given
+    def assigned
       instance_variables.to_h { |name| [name[1..].to_sym, instance_variable_get(name)] }
     end
   end

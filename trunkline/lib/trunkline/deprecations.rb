@@ -53,34 +53,34 @@ module Trunkline
       freeze
     end
 
-    # @param response [Response] of a call
+    # @param last [Response] the last response of a call
     # @return [void]
     # @raise [Exception] any exception of the handler
     # @api private
-    def look_at(response)
-      [*response.redirects, response].each { |answer| tell_of(answer) if announces?(answer) }
+    def check(last)
+      [*last.redirects, last].each { |response| report_once(response) if deprecation_fields?(response) }
     end
 
     private
 
-    def announces?(response)
+    def deprecation_fields?(response)
       response["sunset"] || response["deprecation"] || response["link"]&.match?(/sunset|deprecation/i)
     end
 
-    def tell_of(response)
+    def report_once(response)
       deprecation = deprecation_of(response) or return
       new = false
       Policy::State.of(:deprecations, [@handler, deprecation.endpoint]) { new = true }
-      tell(deprecation) if new
+      report(deprecation) if new
     end
 
     # @return [Deprecation, nil]
     def deprecation_of(response)
-      told = response["deprecation"]
-      deprecated_at = date(told)
+      field = response["deprecation"]
+      deprecated_at = date(field)
       sunset_at = date(response["sunset"])
       links = response.links.select { |link| link.rels.intersect?(RELATIONS) }.map(&:url)
-      return unless deprecated_at || sunset_at || !links.empty? || response["sunset"] || told&.match?(YES)
+      return unless deprecated_at || sunset_at || !links.empty? || response["sunset"] || field&.match?(YES)
 
       Deprecation.new(endpoint: Deprecations.endpoint(response.request), deprecated_at: deprecated_at,
                       sunset_at: sunset_at, links: links.uniq.freeze, response: response)
@@ -96,7 +96,7 @@ module Trunkline
       nil
     end
 
-    def tell(deprecation)
+    def report(deprecation)
       handler = @handler || Trunkline.logger
       return handler.call(deprecation) if handler.respond_to?(:call)
       return handler.warn(deprecation.message, callers) if defined?(::ActiveSupport::Deprecation) &&

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "errors"
-require_relative "sentence"
+require_relative "error_message"
 require_relative "attempt"
 require_relative "cancelled"
 require_relative "interrupts"
@@ -55,7 +55,7 @@ module Trunkline
   #     close -> [tag, ...]        cancels all exchanges, and returns the tags of those that had not ended. A Multi that
   #                                is garbage collected needs no close
   #   max_connections=, max_buffered_bytes=
-  #                                limits of the whole process (see Options::OF_PROCESS); nil for the default
+  #                                limits of the whole process (see Options::PROCESS_LIMITS); nil for the default
   #   process_stats                Hash of these limits and of the current use: connections_in_use, buffered_bytes
   #   libraries                    {openssl: "OpenSSL 3.0.1 ...", zlib:, nghttp2:, brotli:, zstd:}, nil for a library
   #                                that the build lacks
@@ -80,7 +80,7 @@ module Trunkline
     # @return [Error]
     def self.failure(class_name, facts)
       facts = facts.merge(attempts: Attempt.of_failure(facts[:attempts] || [], facts[:elapsed]))
-      Trunkline.const_get(class_name, false).new(Sentence.of(class_name, facts), facts)
+      Trunkline.const_get(class_name, false).new(ErrorMessage.of(class_name, facts), facts)
     end
   end
 end

@@ -5,11 +5,11 @@ module Trunkline
   # invalid value that a callable or a streamed body provides later.
   class InvalidRequest < ArgumentError
     # Maximum number of characters of a value in a message.
-    SHOWN = 80
+    MAX_SHOWN = 80
     # Arguments whose values may be credentials: messages never show such a value.
     SECRET = /\A(?:headers|params|form|json|body|multipart|bearer|basic|digest|auth|cookies|netrc|proxy|options
                  |requests?)\b/x
-    private_constant :SHOWN, :SECRET
+    private_constant :MAX_SHOWN, :SECRET
 
     # @param argument [String, Symbol] name of the argument
     # @param value [Object] the value that the caller gave
@@ -27,7 +27,7 @@ module Trunkline
              when String, Symbol then shown_text(argument, value)
              else (value.to_path&.inspect if value.respond_to?(:to_path)) || "an instance of #{value.class}"
              end
-      text.length > SHOWN ? "#{text[0, SHOWN]}..." : text
+      text.length > MAX_SHOWN ? "#{text[0, MAX_SHOWN]}..." : text
     end
 
     # Hides everything before the last "@", because userinfo precedes it.
@@ -69,11 +69,11 @@ module Trunkline
     attr_reader :errno
 
     # @param response [Response]
-    # @param what [String] the rest of the sentence that begins with "GET /path at api.test:443"
+    # @param predicate [String] the rest of the sentence that begins with "GET /path at api.test:443"
     # @return [Error] about a response that was received
-    def self.about(response, what)
+    def self.about(response, predicate)
       request = response.request
-      new("#{request.method} #{request.uri.path} at #{request.uri.label} #{what}",
+      new("#{request.method} #{request.uri.path} at #{request.uri.label} #{predicate}",
           response: response, request: request, phase: :read, sent: :all, elapsed: response.timings.total,
           attempt: response.attempts.size, attempts: response.attempts, connection_age: response.connection.age)
     end
@@ -99,7 +99,7 @@ module Trunkline
     # query and the values of header fields that may be credentials (see Headers#inspect). Uses _dump, because
     # Marshal.load of Ruby 3.1 does not find the marshal_load of an exception.
     # @return [String]
-    def _dump(_level) = Marshal.dump([message, shown_facts, backtrace])
+    def _dump(_level) = Marshal.dump([message, redacted_facts, backtrace])
 
     # @return [Error]
     # @api private
@@ -110,7 +110,7 @@ module Trunkline
 
     # @api private for YAML
     def encode_with(coder)
-      coder.map = { "message" => message, "facts" => shown_facts, "backtrace" => backtrace }
+      coder.map = { "message" => message, "facts" => redacted_facts, "backtrace" => backtrace }
     end
 
     # @api private
@@ -124,7 +124,7 @@ module Trunkline
     # @param name [Symbol] class name of the copy
     # @return [Error]
     # @api private
-    def retold(facts, name = self.class.name.split("::").last.to_sym)
+    def with_facts(facts, name = self.class.name.split("::").last.to_sym)
       return Engine.failure(name, @facts.merge(facts)) if @facts.key?(:code)
 
       self.class.new(message, @facts.merge(facts))
@@ -141,19 +141,19 @@ module Trunkline
 
     # @return [Array<Attempt>] attempts of the exchange that failed
     # @api private
-    def _own_attempts = @facts[:attempts] || []
+    def _exchange_attempts = @facts[:attempts] || []
 
     # @param attempts [Policy::Log, Array<Attempt>] all attempts of the call, including those of this error
     # @return [self]
     # @api private
-    def _attempted(attempts)
+    def _set_attempts(attempts)
       @attempts = attempts
       self
     end
 
     private
 
-    def shown_facts
+    def redacted_facts
       facts = @facts.except(:response, :body)
       facts[:fields] = Headers.redact(facts[:fields]) if facts[:fields]
       facts
@@ -180,12 +180,12 @@ module Trunkline
     # @raise [RactorError] in a Ractor other than the main one
     # @api private
     def self.refuse
-      raise made if defined?(Ractor) && !Ractor.current.equal?(Ractor.main)
+      raise build if defined?(Ractor) && !Ractor.current.equal?(Ractor.main)
     end
 
     # @return [RactorError]
     # @api private
-    def self.made
+    def self.build
       new("Trunkline's clients and connections belong to the main Ractor: they can neither be used in another one " \
           "nor be given to it; nothing was sent. Make calls in the main Ractor (its threads, client.async) and send " \
           "their results to others", phase: :queue, sent: :none)

@@ -20,15 +20,15 @@ module Trunkline
     FIELDS = { "Accept" => TYPE, "Cache-Control" => "no-store" }.freeze
     ATTEMPTS = 10
     # Seconds before a reconnect, unless the server has set them.
-    USUAL_WAIT = 3.0
+    DEFAULT_WAIT = 3.0
     # Maximum seconds of the waits that grow after failures.
     LONGEST_BACKOFF = 30.0
     # Maximum seconds of any wait, also when the server asks for more.
     LONGEST_WAIT = 300.0
-    # Errors after which reconnecting may help, except those in LASTING. Policy::Retry must be loaded with this file: in
-    # a fiber of Async, Ruby 3.1 cannot load files later.
-    PASSING = [*Policy::Retry::ERRORS, BreakerOpen].freeze
-    LASTING = Policy::Retry::LASTING
+    # Errors after which reconnecting may help, except those in PERMANENT_ERRORS. Policy::Retry must be loaded with this
+    # file: in a fiber of Async, Ruby 3.1 cannot load files later.
+    TRANSIENT_ERRORS = [*Policy::Retry::ERRORS, BreakerOpen].freeze
+    PERMANENT_ERRORS = Policy::Retry::PERMANENT_ERRORS
 
     # @param request [#call] sends a request with the given options of a call, and returns its Response
     # @param method [Symbol, String] HTTP method
@@ -45,7 +45,7 @@ module Trunkline
       @on_reconnect = checked_callable(on_reconnect)
       @limit = limit
       @parser = EventStreamParser.new(limit: limit, last_event_id: last_event_id)
-      @wait = USUAL_WAIT
+      @wait = DEFAULT_WAIT
       @failures = 0
     end
 
@@ -74,7 +74,7 @@ module Trunkline
       return if response.status == 204
 
       reason = read(response, &block)
-      check_id(response) if @attempts.positive?
+      check_last_id(response) if @attempts.positive?
       return reason unless reason == :ended && @attempts.positive? && @failures >= @attempts
 
       NoEventStream.about(response, "was answered 200 and an event stream in which nothing was")
@@ -90,18 +90,18 @@ module Trunkline
       return refuse(response, "no event stream") if response.status < 400
 
       error = response._status_error
-      passing?(response.status) ? error : raise(error)
-    rescue *PASSING => error
-      lasting?(error) ? raise : error
+      transient_status?(response.status) ? error : raise(error)
+    rescue *TRANSIENT_ERRORS => error
+      permanent?(error) ? raise : error
     end
 
     def stream(response)
       response.content_type == TYPE ? response : refuse(response, response["content-type"].inspect)
     end
 
-    def refuse(response, what)
+    def refuse(response, found)
       response.close
-      raise NoEventStream.about(response, "was answered #{response.status} and #{what}, where #{TYPE} was expected")
+      raise NoEventStream.about(response, "was answered #{response.status} and #{found}, where #{TYPE} was expected")
     end
 
     # Errors of the block are raised; they do not count as failures of the stream.
@@ -117,12 +117,12 @@ module Trunkline
 
     def next_chunk(response)
       response.next_bytes
-    rescue *PASSING => error
+    rescue *TRANSIENT_ERRORS => error
       error
     end
 
     # An id with control characters cannot be sent as Last-Event-ID; without it, the server would send old events again.
-    def check_id(response)
+    def check_last_id(response)
       return unless @parser.last_event_id&.b&.match?(Headers::FORBIDDEN)
 
       raise NoEventStream.about(response, "was answered 200 and an event whose id has control characters, which " \
@@ -140,20 +140,20 @@ module Trunkline
 
     # ---- failures and waits ----
 
-    def lasting?(error) = LASTING.any? { |one| error.is_a?(one) }
+    def permanent?(error) = PERMANENT_ERRORS.any? { |one| error.is_a?(one) }
 
-    def passing?(status) = status == 429 || status >= 500
+    def transient_status?(status) = status == 429 || status >= 500
 
     # After a complete stream, waits for the time that the server has set. After failures the wait grows and is random,
     # so that the clients of a failed server do not reconnect all at once.
     def wait_after(reason)
       most = [@wait * (2**[@failures - 1, 16].min), LONGEST_BACKOFF].min if @failures > 1
       wait = most && most > @wait ? @wait + (rand * (most - @wait)) : @wait
-      wait = [wait, asked_for(reason)].max
+      wait = [wait, wait_asked_by_server(reason)].max
       [wait, LONGEST_WAIT].min
     end
 
-    def asked_for(reason)
+    def wait_asked_by_server(reason)
       return reason.retry_in || 0.0 if reason.is_a?(BreakerOpen)
 
       (RetryAfter.seconds(reason.response) if reason.is_a?(StatusError)) || 0.0
@@ -168,17 +168,17 @@ module Trunkline
     # ---- arguments ----
 
     # @return [Integer, Float] allowed failures in a row; 0: only one request is sent
-    def attempts_of(given, method)
-      return given if given == Float::INFINITY || (given.is_a?(Integer) && given.positive?)
-      raise InvalidRequest.of("attempts", given, "a positive Integer or Float::INFINITY") unless given.nil?
+    def attempts_of(value, method)
+      return value if value == Float::INFINITY || (value.is_a?(Integer) && value.positive?)
+      raise InvalidRequest.of("attempts", value, "a positive Integer or Float::INFINITY") unless value.nil?
 
       SAFE.include?(method.to_s.upcase) ? ATTEMPTS : 0
     end
 
-    def checked_callable(given)
-      return given if given.nil? || given.respond_to?(:call)
+    def checked_callable(value)
+      return value if value.nil? || value.respond_to?(:call)
 
-      raise InvalidRequest.of("on_reconnect", given, "callable with a reason and seconds")
+      raise InvalidRequest.of("on_reconnect", value, "callable with a reason and seconds")
     end
   end
 end

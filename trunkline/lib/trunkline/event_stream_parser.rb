@@ -56,10 +56,10 @@ module Trunkline
     private
 
     def too_large
-      what = "an event is larger than allowed (limit: #{@limit} bytes)"
-      return EventTooLarge.new(what, phase: :read) unless @response
+      message = "an event is larger than allowed (limit: #{@limit} bytes)"
+      return EventTooLarge.new(message, phase: :read) unless @response
 
-      EventTooLarge.about(@response, "was answered #{@response.status}, and #{what}")
+      EventTooLarge.about(@response, "was answered #{@response.status}, and #{message}")
     end
   end
 end

@@ -75,7 +75,7 @@ module Trunkline
 
       # Calls the block. Its exceptions do not affect the call, except those that another thread raises in it.
       # @api private
-      def tell(event)
+      def notify(event)
         Interrupts.watch
         Instrument.guard(@block, ANY) { @block.call(event) }
       end
@@ -111,24 +111,24 @@ module Trunkline
 
     # ---- the methods of a probe (see Instrument) ----
 
-    def call_begins(call, _note) = State.new(call, Time.now)
+    def call_begins(call, _probe_context) = State.new(call, Time.now)
 
     def attempt_begins(state, _request, number) = [[state, number, Time.now], nil]
 
-    def attempt_ends(begun, lap)
+    def attempt_ends(attempt_state, record)
       return unless @wanted.include?(:attempt)
 
-      state, number, started_at = begun
-      emit(:attempt, state, lap.request, lap.result, number: number, started_at: started_at,
-                                                     duration: lap.ended - lap.began)
+      state, number, started_at = attempt_state
+      emit(:attempt, state, record.request, record.result, number: number, started_at: started_at,
+                                                           duration: record.ended - record.began)
     end
 
-    def told(state, kind, facts)
+    def call_event(state, kind, facts)
       return unless @wanted.include?(kind)
 
       request, result = facts.values_at(:request, :result)
-      own = kind == :connection ? { duration: opening(result) } : { details: facts.except(:request, :result).freeze }
-      emit(kind, state, request || state.call.request, result, **own)
+      more = kind == :connection ? { duration: opening(result) } : { details: facts.except(:request, :result).freeze }
+      emit(kind, state, request || state.call.request, result, **more)
     end
 
     def call_ends(state, result)
@@ -157,7 +157,7 @@ module Trunkline
       event = Event.new(kind: kind, method: request.method, url: request.url.freeze, template: state.call.template,
                         status: response&.status, attempts: state.call.tries, timings: response&.timings,
                         error: (result if result.is_a?(Exception)), request: request, response: response, **facts)
-      @subscriptions.each { |one| one.tell(event) if one.wants?(kind) }
+      @subscriptions.each { |one| one.notify(event) if one.wants?(kind) }
     end
 
     def opening(result)

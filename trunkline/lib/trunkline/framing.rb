@@ -38,7 +38,7 @@ module Trunkline
     end
 
     def once(pairs, name)
-      return unless pairs.count { |given, _| given.casecmp?(name) } > 1
+      return unless pairs.count { |field, _| field.casecmp?(name) } > 1
 
       raise InvalidRequest, "headers: #{name}: must be given once at most (RFC 9112 3.2, 6.3)"
     end

@@ -15,11 +15,11 @@ module Trunkline
 
     # @api private
     # @param pending [Scheduler::PendingRequest, nil] nil for a future made by #then, #rescue or Groups
-    # @param family [Family, nil] family of the client that made the call
+    # @param pool_handle [PoolHandle, nil] pool handle of the client that made the call
     # @param several [Boolean] whether the value is an Array of the values of several futures
-    def initialize(pending = nil, family = nil, several: false)
+    def initialize(pending = nil, pool_handle = nil, several: false)
       @pending = pending
-      @family = family
+      @pool_handle = pool_handle
       @several = several
       @lock = Mutex.new
       @settled = Condition.new
@@ -29,8 +29,8 @@ module Trunkline
     end
 
     # @api private
-    # @return [Family, nil]
-    attr_reader :family
+    # @return [PoolHandle, nil]
+    attr_reader :pool_handle
     # @api private
     # @param value [Scheduler::FutureThread] the FutureThread that runs the request
     attr_writer :future_thread
@@ -45,7 +45,7 @@ module Trunkline
       limit = timeout && (clock + seconds(timeout))
       @lock.synchronize do
         until @ready
-          return lost unless @pid == Process.pid
+          return forked_error unless @pid == Process.pid
 
           left = limit && (limit - clock)
           return if left && left <= 0
@@ -105,9 +105,9 @@ module Trunkline
       raise InvalidRequest, "then: needs a block" unless block
 
       BlockArity.check(block, 1, "the response") { "then: the block" } unless @several && !block.lambda?
-      following = Future.new
-      on_ready { |value| value.is_a?(Exception) ? following.settle(value) : following.follow(value, block) }
-      following
+      chained = Future.new
+      on_ready { |value| value.is_a?(Exception) ? chained.settle(value) : chained.settle_with_block(value, block) }
+      chained
     end
 
     # Calls a block with the error of the call, as #then does with the Response.
@@ -124,12 +124,12 @@ module Trunkline
       raise InvalidRequest.of("rescue", wrong, "classes of errors, such as Trunkline::TimeoutError") if wrong
 
       classes = [StandardError] if classes.empty?
-      following = Future.new
+      chained = Future.new
       on_ready do |value|
-        meant = value.is_a?(Exception) && classes.any? { |one| one === value } # rubocop:disable Style/CaseEquality -- as rescue
-        meant ? following.follow(value, block) : following.settle(value)
+        handled = value.is_a?(Exception) && classes.any? { |one| one === value } # rubocop:disable Style/CaseEquality -- as rescue
+        handled ? chained.settle_with_block(value, block) : chained.settle(value)
       end
-      following
+      chained
     end
 
     def inspect
@@ -160,7 +160,7 @@ module Trunkline
       end
       first
     ensure
-      tell if first
+      notify if first
     end
 
     # @api private Calls the callback with the result, at once if it is known.
@@ -171,7 +171,7 @@ module Trunkline
 
     protected
 
-    def follow(value, block)
+    def settle_with_block(value, block)
       Interrupts.watch
       value = block.call(value)
       return value.on_ready { |inner| settle(inner) } if value.is_a?(Future)
@@ -196,11 +196,11 @@ module Trunkline
     private
 
     # Wakes up waiting threads, and calls every callback, even when one of them ends the thread.
-    def tell
+    def notify
       @settled.broadcast
       @callbacks.shift.call(@value) until @callbacks.empty?
     ensure
-      tell unless @callbacks.empty?
+      notify unless @callbacks.empty?
     end
 
     def seconds(timeout)
@@ -216,7 +216,7 @@ module Trunkline
 
     def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-    def lost
+    def forked_error
       ForkedConnection.new("the future belongs to the parent process, and was not ready when this one was forked",
                            request: @pending&.request)
     end

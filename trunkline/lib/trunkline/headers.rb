@@ -35,14 +35,14 @@ module Trunkline
     class << self
       # Converts headers: of a caller to pairs, and checks them.
       #
-      # @param given [Hash, Headers, Array<Array>] names as String or Symbol (:x_id is "x-id"); values as String,
+      # @param headers [Hash, Headers, Array<Array>] names as String or Symbol (:x_id is "x-id"); values as String,
       #   Symbol, Numeric, an Array of those (one field each), or nil (removes a default)
       # @return [Array<Array(String, String)>] frozen pairs; a nil value stays nil
       # @raise [InvalidRequest] for an invalid name or value
       # @api private
-      def pairs(given)
-        checked_pairs(given) if collection(given).is_a?(Array)
-        given.each_with_object([]) do |(name, value), pairs|
+      def pairs(headers)
+        checked_pairs(headers) if collection(headers).is_a?(Array)
+        headers.each_with_object([]) do |(name, value), pairs|
           name = field_name(name)
           if value.is_a?(Array)
             value.each { |one| pairs << [name, field_value(name, one)].freeze }
@@ -52,13 +52,13 @@ module Trunkline
         end.freeze
       end
 
-      # @return [Hash, Headers, Array] given; its elements are not checked
+      # @return [Hash, Headers, Array] the argument; its elements are not checked
       # @raise [InvalidRequest] for any other class
       # @api private
-      def collection(given)
-        return given if given.is_a?(Hash) || given.is_a?(Headers) || given.is_a?(Array)
+      def collection(headers)
+        return headers if headers.is_a?(Hash) || headers.is_a?(Headers) || headers.is_a?(Array)
 
-        raise InvalidRequest.of("headers", given, "a Hash, Headers or an Array of pairs")
+        raise InvalidRequest.of("headers", headers, "a Hash, Headers or an Array of pairs")
       end
 
       # @return [String] a field name, checked to be a token (RFC 9110 5.6.2)
@@ -106,8 +106,8 @@ module Trunkline
 
       private
 
-      def checked_pairs(given)
-        return if given.all? { |pair| pair.is_a?(Array) && pair.size == 2 }
+      def checked_pairs(headers)
+        return if headers.all? { |pair| pair.is_a?(Array) && pair.size == 2 }
 
         raise InvalidRequest, "headers: must be an Array of pairs; one of its elements is not a name and a value"
       end

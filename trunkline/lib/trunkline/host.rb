@@ -48,7 +48,7 @@ module Trunkline
 
     # The gem simpleidn is loaded only for names that are not ASCII. A name in another encoding than UTF-8 is invalid.
     def internationalised(text, argument)
-      Loading.apart { require "simpleidn" }
+      Loading.in_thread_if_needed { require "simpleidn" }
       raise InvalidRequest.of(argument, text, ALLOWED) unless text.encoding == Encoding::UTF_8
 
       SimpleIDN.to_ascii(text.unicode_normalize(:nfc)).to_s.downcase

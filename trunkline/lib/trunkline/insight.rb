@@ -33,7 +33,7 @@ module Trunkline
     # How many calls of one shape (method and path pattern), one after another, count as a loop.
     LOOP = 3
     # How many reports are kept for Insight.report.
-    KEPT = 100
+    MAX_REPORTS = 100
     KEY = :trunkline_insight
     private_constant :KEY
 
@@ -55,9 +55,9 @@ module Trunkline
         raise InvalidRequest, "watch: needs a block, whose calls it watches" unless block
         raise InvalidRequest.of("min", min, "an Integer from 2") unless min.is_a?(Integer) && min >= 2
 
-        collector = Collector.new(name || Place.here, min: min)
+        collector = Collector.new(name || CallSite.here, min: min)
         collect(collector, &block)
-        keep(collector.report)
+        add(collector.report)
       end
 
       # @return [Overview] the reports of the last 100 watches that had findings
@@ -102,14 +102,14 @@ module Trunkline
       ensure
         store[KEY] = outer
         collector.close
-        leave
+        stop_listening
       end
 
       # Logs a warning with the findings of a watched request or job, if there are any.
       # @return [Report]
       # @api private
       def finish(collector)
-        report = keep(collector.report)
+        report = add(collector.report)
         Instrument.guard(self) { logger.warn(report.to_s) } unless report.findings.empty?
         report
       end
@@ -117,12 +117,12 @@ module Trunkline
       # Keeps a report that has findings for #report.
       # @return [Report] the given report
       # @api private
-      def keep(report)
+      def add(report)
         return report if report.findings.empty?
 
         @lock.synchronize do
           @reports << report
-          @reports.shift if @reports.size > KEPT
+          @reports.shift if @reports.size > MAX_REPORTS
         end
         report
       end
@@ -147,7 +147,7 @@ module Trunkline
         @lock.synchronize { Instrument.add(@probe) if (@watches += 1) == 1 }
       end
 
-      def leave
+      def stop_listening
         @lock.synchronize { Instrument.remove(@probe) if (@watches -= 1).zero? }
       end
     end

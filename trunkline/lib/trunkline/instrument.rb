@@ -10,15 +10,17 @@ module Trunkline
   # or those of one client (its log). A probe implements any of these methods:
   #
   #   wanted? -> Boolean       whether the probe has a listener now; a probe without this method always has one
-  #   note -> Object           called in the thread that makes a call, before the call begins; for state of that thread
-  #   call_begins(call, note) -> state
+  #   probe_context -> Object  called in the thread that makes a call, before the call begins; for state of that thread
+  #   call_begins(call, probe_context) -> state
   #                            call: the Policy::Call, with #request, #began, #template; state is passed to the methods
   #                            below
   #   attempt_begins(state, request, number) -> [attempt_state, fields]
   #                            before each request; fields: nil, or a Hash of header fields to set on the request
-  #   attempt_ends(attempt_state, lap)
-  #                            lap: a Policy::Log::Lap; its result is a Response, an Error, or nil if it was cancelled
-  #   told(state, kind, facts) an event during the call; kind: :retry, :breaker, :cache or :connection
+  #   attempt_ends(attempt_state, record)
+  #                            record: a Policy::Log::ExchangeRecord; its result is a Response, an Error, or nil if it
+  #                            was cancelled
+  #   call_event(state, kind, facts)
+  #                            an event during the call; kind: :retry, :breaker, :cache or :connection
   #   call_ends(state, result) result: a Response or an exception
   #
   # An exception that a probe raises does not affect the call. It is logged once.
@@ -38,8 +40,8 @@ module Trunkline
     private_constant :LIBRARIES, :FAILURES
 
     @probes = [].freeze
-    @met = {}
-    @at_client = []
+    @loaded = {}
+    @on_next_client = []
     @lock = Lock.new
     @failed = {}
 
@@ -51,7 +53,7 @@ module Trunkline
       def add(probe)
         @lock.synchronize do
           @probes = [*@probes, probe].freeze
-          Surroundings.need_for(:probes)
+          CallerContext.enable(:probes)
         end
       end
 
@@ -59,46 +61,46 @@ module Trunkline
       def remove(probe)
         @lock.synchronize do
           @probes = @probes.reject { |one| one.equal?(probe) }.freeze
-          Surroundings.need_not_for(:probes) if @probes.empty?
+          CallerContext.disable(:probes) if @probes.empty?
         end
       end
 
-      # @return [Hash{Object => Object}, nil] by probe, the result of its #note in this thread; nil without wanted
-      #   probes
-      def notes
-        notes = nil
+      # @return [Hash{Object => Object}, nil] by probe, the result of its #probe_context in this thread; nil without
+      #   wanted probes
+      def probe_contexts
+        contexts = nil
         @probes.each do |probe|
           next if probe.respond_to?(:wanted?) && !probe.wanted?
 
-          notes ||= {}.compare_by_identity
-          notes[probe] = (guard(probe) { probe.note } if probe.respond_to?(:note))
+          contexts ||= {}.compare_by_identity
+          contexts[probe] = (guard(probe) { probe.probe_context } if probe.respond_to?(:probe_context))
         end
-        notes
+        contexts
       end
 
       # Loads the instruments whose libraries are loaded. Called at the end of this gem's loading, and whenever a client
       # is made.
       # @return [void]
-      def meet_libraries
+      def load_instruments
         LIBRARIES.each do |name, constant|
-          next if @met[name] || !Object.const_defined?(constant)
+          next if @loaded[name] || !Object.const_defined?(constant)
 
-          @met[name] = true
-          Loading.apart { require_relative "instrument/#{name}" }
+          @loaded[name] = true
+          Loading.in_thread_if_needed { require_relative "instrument/#{name}" }
         end
       end
 
-      # Loads instruments, then calls the blocks that were given to #at_client.
+      # Called when a client is made. Loads instruments, then calls the blocks that were given to #on_next_client.
       # @return [void]
-      def client_is_made
-        meet_libraries
-        @at_client.shift.call until @at_client.empty?
+      def client_created
+        load_instruments
+        @on_next_client.shift.call until @on_next_client.empty?
       end
 
       # @yield once, when the next client is made
       # @return [void]
-      def at_client(&block)
-        @at_client << block
+      def on_next_client(&block)
+        @on_next_client << block
       end
 
       # Runs a block that calls a probe's method, and logs the exception that it raises.
@@ -109,13 +111,13 @@ module Trunkline
       rescue *failures => error
         raise if Interrupts.ended_by?(error) || error.is_a?(SystemExit) || error.is_a?(SignalException)
 
-        tell(probe, error)
+        log_failure(probe, error)
       end
 
       private
 
       # @return [nil]
-      def tell(probe, error)
+      def log_failure(probe, error)
         key = [probe.class, error.class, error.backtrace&.first]
         first = @lock.synchronize { @failed.size < 64 && !@failed[key] && (@failed[key] = true) }
         return unless first

@@ -6,7 +6,7 @@ require_relative "headers"
 require_relative "interrupts"
 require_relative "redacted"
 require_relative "response"
-require_relative "surroundings"
+require_relative "caller_context"
 
 module Trunkline
   # Interceptors, for tests, are called with each request of every client, batch and facade before it is sent, and may
@@ -33,7 +33,7 @@ module Trunkline
       # @return [Answer]
       # @raise [InvalidRequest] for invalid headers
       def self.of(request, status:, reason: "", headers: [], body: "", error: nil)
-        new(Response.made(request, status, reason, Headers.pairs(headers), body), error)
+        new(Response.from_parts(request, status, reason, Headers.pairs(headers), body), error)
       end
 
       # @return [Response]
@@ -51,7 +51,7 @@ module Trunkline
     class << self
       # @return [Array] the interceptors for calls of the current fiber, in the order in which they are called
       def active
-        library = Surroundings.library
+        library = CallerContext.library
         return @active if library.nil? || @active.empty?
 
         @active.reject { |interceptor| interceptor.respond_to?(:hooks?) && interceptor.hooks?(library) }
@@ -79,7 +79,7 @@ module Trunkline
       def verdict(request, body)
         active.each do |interceptor|
           verdict = interceptor.intercept(request, body) or next
-          tell_progress(request, body) if verdict.is_a?(Answer) && verdict.response
+          report_progress(request, body) if verdict.is_a?(Answer) && verdict.response
           return verdict
         end
         nil
@@ -87,7 +87,7 @@ module Trunkline
 
       # @param body [String, #next_chunk, nil]
       # @return [String, nil] the whole content
-      def whole(body)
+      def read_content(body)
         return body if body.nil? || body.is_a?(String)
 
         text = +"".b
@@ -100,17 +100,17 @@ module Trunkline
       # @param text [String, nil] the content of the request, which has been read
       # @param streaming [Boolean] whether the response is streamed
       # @return [Request] a request with text as its content
-      def unread(request, text, streaming)
+      def restore_content(request, text, streaming)
         read = !text.equal?(request.content)
         return request if !read && streaming == request.streaming?
 
-        request._with(read ? Body::Text.new(text) : request.content, streaming)
+        request._with(read ? Body::StringBody.new(text) : request.content, streaming)
       end
 
       private
 
       # The interceptor gets the body in one piece, so progress is reported only at its beginning and its end.
-      def tell_progress(request, body)
+      def report_progress(request, body)
         progress = request.progress or return
         total = request.content_length unless request.content_length.negative?
         progress.call(0, total, false)
@@ -123,13 +123,13 @@ module Trunkline
       def perform(pool, request, deadline, begun)
         return super if Interception.active.empty?
 
-        text = Interception.whole(request.content)
+        text = Interception.read_content(request.content)
         verdict = Interception.verdict(request, text)
         return verdict.deliver(request.streaming?) if verdict.is_a?(Answer)
 
         # The interceptor needs the whole body, so it is read before the caller gets the first piece.
         streaming = verdict.nil? && request.streaming?
-        response = super(pool, Interception.unread(request, text, streaming), deadline, begun)
+        response = super(pool, Interception.restore_content(request, text, streaming), deadline, begun)
         return response unless verdict
 
         verdict.call(response)
@@ -155,61 +155,61 @@ module Trunkline
       def add(request, deadline, tag)
         return super if Interception.active.empty?
 
-        text = Interception.whole(request.content)
+        text = Interception.read_content(request.content)
         verdict = verdict(request, text)
         unless verdict.nil? || verdict.respond_to?(:call)
-          return answer([tag, request.streaming? ? pieces(verdict) : [result(verdict)]])
+          return queue_results([tag, request.streaming? ? pieces(verdict) : [result(verdict)]])
         end
-        return super(Interception.unread(request, text, request.streaming?), deadline, tag) unless verdict
+        return super(Interception.restore_content(request, text, request.streaming?), deadline, tag) unless verdict
 
         # The interceptor needs the whole body, so it is read before the caller gets the first piece.
-        @observes = true
+        @observing = true
         observed = Observed.new(tag, verdict)
-        id = super(Interception.unread(request, text, false), deadline, observed)
+        id = super(Interception.restore_content(request, text, false), deadline, observed)
         observed.stream = id if request.streaming?
         id
       end
 
       def run(timeout, results)
-        return super unless @answers || @observes
+        return super unless @queued_results || @observing
 
-        timeout = 0 if @answers && !@answers.empty?
-        @answers&.each_key { |id| results.concat(next_result(id)) }
+        timeout = 0 if @queued_results && !@queued_results.empty?
+        @queued_results&.each_key { |id| results.concat(next_result(id)) }
         super(timeout, ended = [])
       ensure
         ended&.each_slice(3) { |tag, result, status| results.concat(observe(tag, result, status)) }
       end
 
       def size
-        super + (@answers ? @answers.size : 0)
+        super + (@queued_results ? @queued_results.size : 0)
       end
 
       def cancel(id)
-        @answers&.delete(id) ? true : super
+        @queued_results&.delete(id) ? true : super
       end
 
       def close
-        answered = @answers ? @answers.values.map(&:first) : []
-        @answers&.clear
-        answered.concat(super.map { |tag| tag.is_a?(Observed) ? tag.tag : tag })
+        tags = @queued_results ? @queued_results.values.map(&:first) : []
+        @queued_results&.clear
+        tags.concat(super.map { |tag| tag.is_a?(Observed) ? tag.tag : tag })
       end
 
       private
 
       # The ids of these calls are negative, because those of the engine are positive.
-      def answer(results, id = @last_answer = (@last_answer || 0) - 1)
-        (@answers ||= {})[id] = results
+      def queue_results(results, id = @last_queued_id = (@last_queued_id || 0) - 1)
+        (@queued_results ||= {})[id] = results
         wake # another fiber may be waiting in run
         id
       end
 
       # @return [Array] tag, result and status, as #run adds them to results
       def next_result(id)
-        tag, results = @answers[id]
+        tag, results = @queued_results[id]
         result = results.shift
         return [tag, result, nil] unless results.empty?
 
-        @answers.delete(id)
+        @queued_results.delete(id)
         [tag, result, (result.status if result.is_a?(Response))]
       end
 
@@ -247,7 +247,7 @@ module Trunkline
         tag.verdict.call(result) if status
         return [tag.tag, result, status] unless tag.stream && status
 
-        answer([tag.tag, pieces(Answer.new(result))], tag.stream)
+        queue_results([tag.tag, pieces(Answer.new(result))], tag.stream)
         next_result(tag.stream)
       rescue StandardError => error
         Interrupts.ended_by?(error) ? raise : [tag.tag, error, nil]

@@ -39,25 +39,25 @@ module Trunkline
 
       # Raises a result that is an exception other than a StandardError, since a plain rescue must not hide it.
       # @param result [Object]
-      def raise_unhidden(result)
+      def raise_non_standard_error(result)
         raise result if result.is_a?(Exception) && !result.is_a?(StandardError)
       end
 
       # Resumes another fiber, such as that of an Enumerator or of a signer. A throw cannot leave a fiber: Ruby raises
       # UncaughtThrowError instead, and this method throws again in the current fiber.
       # @yield resumes the fiber
-      def throwing_on
+      def with_rethrow
         yield
       rescue UncaughtThrowError => error
         throw error.tag, error.value
       end
 
-      # @param given [Array] the positional arguments of Thread#raise
+      # @param arguments [Array] the positional arguments of Thread#raise
       # @return [Exception, nil] the marked exception; nil when the arguments make none, or a frozen one
-      def mark(given, options, raised_in, by_timeout)
-        what, *message = given.empty? ? [RuntimeError, "unhandled exception"] : given
+      def mark(arguments, options, raised_in, by_timeout)
+        type, *message = arguments.empty? ? [RuntimeError, "unhandled exception"] : arguments
         backtrace = message.delete_at(1)
-        error = what.is_a?(String) ? RuntimeError.new(what) : made(what, message, options)
+        error = type.is_a?(String) ? RuntimeError.new(type) : exception_of(type, message, options)
         return if !error.is_a?(Exception) || error.frozen?
 
         error.set_backtrace(backtrace) if backtrace
@@ -72,8 +72,8 @@ module Trunkline
 
       private
 
-      def made(what, message, options)
-        what.exception(*message, **options) if what.respond_to?(:exception)
+      def exception_of(type, message, options)
+        type.exception(*message, **options) if type.respond_to?(:exception)
       end
 
       # Timeout also uses Thread#raise. A Timeout that the caller's own code started is not an interrupt. When there are
@@ -84,12 +84,12 @@ module Trunkline
     end
 
     # Marks the exception and raises it; takes the arguments of Thread#raise and Fiber#raise.
-    def raise(*given, **options)
+    def raise(*arguments, **options)
       return super if equal?(Thread.current) || equal?(Fiber.current)
 
       thread = is_a?(Thread) ? self : Thread.current
       by_timeout = Interrupts.timeout?(caller_locations(1, 1).first)
-      error = Interrupts.mark(given, options.except(:cause), thread, by_timeout)
+      error = Interrupts.mark(arguments, options.except(:cause), thread, by_timeout)
       error ? super(error, **options.slice(:cause)) : super
     end
   end

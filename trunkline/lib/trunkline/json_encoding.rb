@@ -22,22 +22,22 @@ module Trunkline
   #
   # @api private
   module JSONEncoding
-    DEEPEST = 100 # levels of nesting, the default of max_nesting in the json gem
+    MAX_DEPTH = 100 # levels of nesting, the default of max_nesting in the json gem
     DIGITS = 3 # fractional digits of a second
     NATIVE = "Hash, Array, String, Symbol, Integer, Float, true, false or nil, or of what has to_json or as_json"
     # JSON text that is inserted unchanged. The json gem has this class since version 2.10.
     Fragment = defined?(JSON::Fragment) ? JSON::Fragment : Struct.new(:json) { def to_json(*) = json }
     # Returns whether JSON::Coder calls its block for Hash keys too. JSON::Coder exists since version 2.10 of the json
     # gem; its first versions called the block for values only.
-    ASKS = lambda do
-      asked = nil
-      JSON::Coder.new { |_, key = false| (asked = key).to_s }.dump({ Object => 1 }) if defined?(JSON::Coder)
-      asked == true
+    CALLS_BLOCK_FOR_KEYS = lambda do
+      key_argument = nil
+      JSON::Coder.new { |_, key = false| (key_argument = key).to_s }.dump({ Object => 1 }) if defined?(JSON::Coder)
+      key_argument == true
     end
-    CODER = if ASKS.call
+    CODER = if CALLS_BLOCK_FOR_KEYS.call
               JSON::Coder.new { |object, key = false| key ? JSONEncoding.key(object) : JSONEncoding.form(object) }
             end
-    private_constant :DEEPEST, :DIGITS, :NATIVE, :Fragment, :ASKS, :CODER
+    private_constant :MAX_DEPTH, :DIGITS, :NATIVE, :Fragment, :CALLS_BLOCK_FOR_KEYS, :CODER
 
     class << self
       # @param value [Object]
@@ -86,7 +86,7 @@ module Trunkline
       private
 
       def copy(value, depth)
-        raise JSON::NestingError, "nesting of #{depth} is too deep" if depth > DEEPEST
+        raise JSON::NestingError, "nesting of #{depth} is too deep" if depth > MAX_DEPTH
         return copy_of_hash(value, depth + 1) if value.instance_of?(Hash)
         return value.map { |one| copy(one, depth + 1) } if value.instance_of?(Array)
 
@@ -139,10 +139,10 @@ module Trunkline
       end
 
       def refuse(object)
-        what = object.is_a?(Numeric) ? object.inspect : "an instance of #{object.class}"
+        description = object.is_a?(Numeric) ? object.inspect : "an instance of #{object.class}"
         pairs = object.respond_to?(:to_h) && (object.is_a?(Struct) || !object.is_a?(Enumerable))
         hint = "; give its to_h" if pairs
-        raise InvalidRequest, "json: must be made of #{NATIVE}, got #{what}#{hint}"
+        raise InvalidRequest, "json: must be made of #{NATIVE}, got #{description}#{hint}"
       end
     end
   end

@@ -97,21 +97,21 @@ module Trunkline
     end
 
     def parse(batch, number)
-      from, length, *place = @batches.value(number)
+      from, length, *position = @batches.value(number)
       options = @decoder ? @options : @options.merge(max_nesting: 0)
-      @response._decode_json(batch.byteslice(from, length), options) { "in the value #{describe(*place)}" }
+      @response._decode_json(batch.byteslice(from, length), options) { "in the value #{describe(*position)}" }
     end
 
-    def fail_with(kind, words, *place)
-      where = describe(*place)
+    def fail_with(kind, reason, *position)
+      where = describe(*position)
       if kind == :too_large
         raise BodyTooLarge.about(@response, "was answered #{@response.status} and a value of JSON larger than " \
                                             "allowed (limit: #{@limit}), #{where}; the server has the whole request")
       end
 
-      words = "nesting of #{@max_nesting + 1} is too deep" if kind == :too_deep
+      reason = "nesting of #{@max_nesting + 1} is too deep" if kind == :too_deep
       cause = kind == :too_deep ? JSON::NestingError : JSON::ParserError
-      raise @response._no_json("#{words} #{where}"), cause: cause.new("#{words} #{where}")
+      raise @response._json_error("#{reason} #{where}"), cause: cause.new("#{reason} #{where}")
     end
 
     # Member names that come from the body are not quoted, because they may be credentials.

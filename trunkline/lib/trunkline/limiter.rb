@@ -16,7 +16,7 @@ module Trunkline
     # Seconds: the first estimate of a round trip, and its lower bound.
     LEAST_ROUND = 0.01
     # The minimum time in seconds that a slot stays empty after a 429.
-    LEAST_REST = 0.05
+    LEAST_COOLDOWN = 0.05
 
     # @return [Integer] requests in flight
     attr_reader :in_flight
@@ -33,7 +33,7 @@ module Trunkline
       # Whether anything but the limit may delay the next request.
       @held_back = !@rate.nil?
       @in_flight = in_flight
-      @resting = []
+      @cooling = []
       @paused_until = nil
       @round = LEAST_ROUND
       @second = now
@@ -55,9 +55,9 @@ module Trunkline
     # @return [Boolean] whether one more request may start
     def ready?(now)
       return @in_flight < @concurrency.limit unless @held_back
-      return false if !rested?(now) || (@paused_until && paused?(now))
+      return false if !slot_free?(now) || (@paused_until && paused?(now))
 
-      @held_back = !(@resting.empty? && @rate.nil?)
+      @held_back = !(@cooling.empty? && @rate.nil?)
       @rate.nil? || @rate.ready?(now)
     end
 
@@ -73,7 +73,7 @@ module Trunkline
     def wait(now)
       return if @in_flight >= @concurrency.limit
       return @paused_until - now if @paused_until && paused?(now)
-      return @resting.first - now unless rested?(now)
+      return @cooling.first - now unless slot_free?(now)
 
       @rate ? @rate.wait(now) : 0.0
     end
@@ -98,7 +98,7 @@ module Trunkline
       @held_back = true
       @in_flight -= 1
       pause(now, retry_after)
-      rest(now)
+      cool_down(now)
       withdraw(now, what)
     end
 
@@ -111,11 +111,11 @@ module Trunkline
       next_second(now) if now - @second >= 1.0
       if @rate
         @rate.on_rate_limit(now, accepted(now), @round)
-      elsif @limited_at && now - @limited_at < REPEATED && now - @limited_at >= [@round, LEAST_REST].max
+      elsif @limited_at && now - @limited_at < REPEATED && now - @limited_at >= [@round, LEAST_COOLDOWN].max
         @rate = LearntRate.new(accepted(now), now)
       else
         @limited_at = now if @limited_at.nil? || now - @limited_at >= REPEATED
-        rest(now, LEAST_REST)
+        cool_down(now, LEAST_COOLDOWN)
         withdraw(now, "429")
       end
     end
@@ -134,13 +134,13 @@ module Trunkline
     private
 
     # The slot of a refused request stays empty for a round trip: another request would be refused at once.
-    def rest(now, least = LEAST_ROUND)
-      @resting << now + [@round, least].max
+    def cool_down(now, least = LEAST_ROUND)
+      @cooling << now + [@round, least].max
     end
 
-    def rested?(now)
-      @resting.shift while @resting.first && @resting.first <= now
-      @in_flight + @resting.size < @concurrency.limit
+    def slot_free?(now)
+      @cooling.shift while @cooling.first && @cooling.first <= now
+      @in_flight + @cooling.size < @concurrency.limit
     end
 
     # Takes away one slot for each refusal, at most half of them within a round trip.
@@ -166,11 +166,11 @@ module Trunkline
     end
 
     def next_second(now)
-      whole = now - @second < 2.0
-      @accepted_before = whole ? @accepted : 0
+      consecutive = now - @second < 2.0
+      @accepted_before = consecutive ? @accepted : 0
       @accepted = 0
-      @second = whole ? @second + 1.0 : now
-      @rate = nil if @rate&.idle?(@accepted_before) && whole
+      @second = consecutive ? @second + 1.0 : now
+      @rate = nil if @rate&.idle?(@accepted_before) && consecutive
     end
 
     # Returns how many requests were accepted in the last second, with a proportional part of the count of the full

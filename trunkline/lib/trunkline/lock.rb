@@ -6,8 +6,8 @@ module Trunkline
   # @api private
   class Lock
     # Maximum seconds that a signal handler sleeps in one #wait, before its caller checks the condition again.
-    LOOK = 0.002
-    private_constant :LOOK
+    HANDLER_SLEEP = 0.002
+    private_constant :HANDLER_SLEEP
 
     def initialize
       @mutex = Mutex.new
@@ -56,7 +56,7 @@ module Trunkline
       raise ThreadError, "a signal handler cannot wait for what it has interrupted" if @handler == :without_lock
 
       @mutex.unlock
-      sleep([seconds, LOOK].compact.min)
+      sleep([seconds, HANDLER_SLEEP].compact.min)
     ensure
       take unless @mutex.owned?
     end

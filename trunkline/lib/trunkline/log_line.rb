@@ -26,14 +26,14 @@ module Trunkline
       def of(request, result, duration, attempts)
         outcome = result.is_a?(Response) ? result.status : name(result)
         facts = facts_of(result, attempts)
-        "#{request.method} #{place(request)} #{outcome} in #{ms(duration)} ms" \
+        "#{request.method} #{short_url(request)} #{outcome} in #{ms(duration)} ms" \
           "#{" (#{facts.join(", ")})" unless facts.empty?}"
       end
 
       private
 
       # @return [String] host, port and path, without the scheme
-      def place(request) = Redaction.of(request).url(request.url).sub(%r{\A\w+://}, "")
+      def short_url(request) = Redaction.of(request).url(request.url).sub(%r{\A\w+://}, "")
 
       def name(error) = error.class.name.delete_prefix("Trunkline::")
 

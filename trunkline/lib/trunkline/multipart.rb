@@ -29,7 +29,7 @@ module Trunkline
     def initialize(values, boundary: "trunkline-#{SecureRandom.hex(16)}")
       @boundary = boundary
       @parts = parts_of(values)
-      @pieces = @parts.flat_map { |name, part| piece(name, part) } << Body::Text.new("--#{boundary}--\r\n")
+      @pieces = @parts.flat_map { |name, part| piece(name, part) } << Body::StringBody.new("--#{boundary}--\r\n")
       @length = @pieces.sum(&:length) if @pieces.all?(&:length)
       @next = 0
     end
@@ -73,7 +73,7 @@ module Trunkline
     end
 
     def piece(name, part)
-      [Body::Text.new(head(name, part)), Body.given(part.body, "multipart"), Body::Text.new("\r\n")]
+      [Body::StringBody.new(head(name, part)), Body.from_option(part.body, "multipart"), Body::StringBody.new("\r\n")]
     end
 
     def head(name, part)

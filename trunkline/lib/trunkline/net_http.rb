@@ -3,7 +3,7 @@
 require "net/http"
 require_relative "../trunkline"
 require_relative "facades/net_http/clients"
-require_relative "facades/net_http/own_methods"
+require_relative "facades/net_http/method_replacement"
 require_relative "facades/net_http/warnings"
 require_relative "facades/policies"
 require_relative "facades/x509_stores"
@@ -41,7 +41,7 @@ module Trunkline
         checked = Facades::Policies.check(policies, "Net::HTTP")
         @lock.synchronize do
           Facades::NetHTTP::Clients.policies = checked
-          obstacle = Facades::NetHTTP::OwnMethods.replace(plain)
+          obstacle = Facades::NetHTTP::MethodReplacement.replace(plain)
           refuse_unguarded(obstacle) if obstacle && checked[:egress]
           next Facades::NetHTTP::Warnings.fallback(obstacle) if obstacle
 

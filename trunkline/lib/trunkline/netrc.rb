@@ -16,27 +16,27 @@ module Trunkline
     # @raise [InvalidRequest] when the file cannot be read
     def self.load(path)
       if path == true
-        path = ENV["NETRC"] || usual
+        path = ENV["NETRC"] || default_path
         return new("") unless path && File.exist?(path)
       end
       new(File.binread(path)) # the encoding of the file is unknown
     rescue SystemCallError, ArgumentError => error
-      why = error.is_a?(SystemCallError) ? error.class.new.message : error.message
-      raise InvalidRequest, "netrc: #{path.inspect} cannot be read: #{why}", cause: nil
+      reason = error.is_a?(SystemCallError) ? error.class.new.message : error.message
+      raise InvalidRequest, "netrc: #{path.inspect} cannot be read: #{reason}", cause: nil
     end
 
     # @return [String, nil] nil for a user without a home directory, such as a numeric user id in a container
-    def self.usual
+    def self.default_path
       File.join(Dir.home, ".netrc")
     rescue ArgumentError
       nil
     end
-    private_class_method :usual
+    private_class_method :default_path
 
     # @param text [String] the content of a netrc file
     def initialize(text)
       @logins = {}
-      take(text.gsub(/^[ \t]*#.*$/, "").gsub(/^[ \t]*macdef\s.*?(?:\n[ \t\r]*\n|\z)/m, "\n"))
+      parse(text.gsub(/^[ \t]*#.*$/, "").gsub(/^[ \t]*macdef\s.*?(?:\n[ \t\r]*\n|\z)/m, "\n"))
       @logins.freeze
     end
 
@@ -50,7 +50,7 @@ module Trunkline
     private
 
     # If a host has several entries, the first value of each kind is kept.
-    def take(text)
+    def parse(text)
       tokens = text.scan(TOKEN).map { |quoted, plain| quoted ? quoted.gsub(/\\(.)/m, "\\1") : plain }
       entry = nil
       while (word = tokens.shift)

@@ -23,10 +23,10 @@ module Trunkline
     # Options that can only be set for a call.
     CALL_ONLY = TABLE.each_value.select { |option| option.set_by == :call }.map(&:name).freeze
     # Options that can only be set for a request among many (see Scheduler::StreamBlocks).
-    OF_MANY = TABLE.each_value.select { |option| option.set_by == :many }.map(&:name).freeze
+    BATCH_ONLY = TABLE.each_value.select { |option| option.set_by == :many }.map(&:name).freeze
     # Limits of the process, for all clients together. They take effect at once, also for existing clients; nil restores
     # the default.
-    OF_PROCESS = TABLE.each_value.select { |option| option.set_by == :process }.map(&:name).freeze
+    PROCESS_LIMITS = TABLE.each_value.select { |option| option.set_by == :process }.map(&:name).freeze
     # Options of a client that are limits (see Stats#bounds).
     LIMITS = client.select(&:limit).map(&:name).freeze
     # Options of a call that need no other Options object: the call's value is used instead of the client's.
@@ -34,12 +34,12 @@ module Trunkline
 
     # The options that are passed to the engine, by group. For each: its instance variable, the engine's key, and a Proc
     # that converts the value, or nil.
-    TOLD = client.group_by(&:group).transform_values { |options| options.flat_map(&:told) }.freeze
+    ENGINE_OPTIONS = client.group_by(&:group).transform_values { |options| options.flat_map(&:engine_entries) }.freeze
     # Options for authentication, which exclude each other.
     AUTHENTICATION = %i[bearer basic digest auth].freeze
     CLIENT_CERTIFICATE = %i[client_cert client_key client_key_password].freeze
-    LOGGED = Deprecations.of(true)
-    private_constant :TOLD, :AUTHENTICATION, :CLIENT_CERTIFICATE, :LOGGED
+    LOG_DEPRECATIONS = Deprecations.of(true)
+    private_constant :ENGINE_OPTIONS, :AUTHENTICATION, :CLIENT_CERTIFICATE, :LOG_DEPRECATIONS
 
     attr_reader(*NAMES - [:raise])
 
@@ -48,7 +48,7 @@ module Trunkline
 
     # @return [Deprecations, nil] the handler of deprecations; by default the logger if app_name: is set, else nil
     def deprecation_handler
-      @deprecations.nil? && @app_name ? LOGGED : @deprecations || nil
+      @deprecations.nil? && @app_name ? LOG_DEPRECATIONS : @deprecations || nil
     end
 
     # @return [Options] the defaults, without a timeout; keylog: is the path in the environment variable SSLKEYLOGFILE
@@ -64,11 +64,11 @@ module Trunkline
       TABLE.fetch(name).check(value)
     end
 
-    # @param given [Hash{Symbol => Object}] per-call options
+    # @param options [Hash{Symbol => Object}] per-call options
     # @return [Hash{Symbol => Object}] the same options, with checked values
     # @raise [InvalidRequest]
-    def self.check_call(given)
-      given.to_h { |name, value| [name, check(name, value)] }
+    def self.check_call(options)
+      options.to_h { |name, value| [name, check(name, value)] }
     end
 
     # Called for unknown options of clients and of calls alike, because a call with options outside PER_CALL makes
@@ -79,12 +79,12 @@ module Trunkline
         return InvalidRequest.new("#{name}: is an option of a call, not of a client: client.post(url, #{name}: ...)")
       end
 
-      if OF_MANY.include?(name)
+      if BATCH_ONLY.include?(name)
         return InvalidRequest.new("#{name}: is for a request among many (batch, each, map, async); a single call has " \
                                   "a block")
       end
 
-      if OF_PROCESS.include?(name)
+      if PROCESS_LIMITS.include?(name)
         return InvalidRequest.new("#{name}: is a limit of the process: Trunkline.configure { |c| c.#{name} = ... }")
       end
 
@@ -125,16 +125,16 @@ module Trunkline
 
     # Returns the argument of Engine::Config.new.
     #
-    # @param owner [Integer] the owner id of the client's Family
+    # @param owner_id [Integer] the owner id of the client's PoolHandle
     # @return [Hash{Symbol => Object}]
     # @raise [MissingTimeout] when no timeout is set
-    def to_engine(owner)
+    def to_engine(owner_id)
       raise MissingTimeout unless timeout
 
-      settings = { owner: owner, max_streamed_bytes: @max_streamed_bytes || 0, lenient: lenient?,
-                   sockets: {}, tls: { common_name: lenient? } }
-      TOLD.each { |group, told| tell(group ? settings[group] : settings, told) }
-      settings
+      config = { owner: owner_id, max_streamed_bytes: @max_streamed_bytes || 0, lenient: lenient?,
+                 sockets: {}, tls: { common_name: lenient? } }
+      ENGINE_OPTIONS.each { |group, entries| add_engine_options(group ? config[group] : config, entries) }
+      config
     end
 
     # Whether responses and certificates are checked as leniently as by Net::HTTP. The options of the Net::HTTP facade
@@ -162,12 +162,12 @@ module Trunkline
     private_constant :NO_PROBES
 
     # Options that do not affect the response to a request.
-    OWN = %i[timeout use raise retry breaker rate hedge logger log curl redact].freeze
-    private_constant :OWN
+    RESPONSE_NEUTRAL = %i[timeout use raise retry breaker rate hedge logger log curl redact].freeze
+    private_constant :RESPONSE_NEUTRAL
 
     # @return [Hash] equal for Options with which the same request gets the same response (see Policy::Coalesce)
     # @api private
-    def sharing = to_h.except(*OWN)
+    def sharing = to_h.except(*RESPONSE_NEUTRAL)
 
     # Options that determine which server responds, whether it is trusted, and how its response is decoded.
     IDENTITY = %i[connect_to unix egress tls_name verify verify_hostname ca_file ca_path client_cert decode].freeze
@@ -176,8 +176,8 @@ module Trunkline
     # @return [String] a digest of the options in IDENTITY that differ from their defaults; "" when none does
     # @api private
     def identity
-      own = IDENTITY.to_h { |name| [name, public_send(name)] }.reject { |name, value| value == DEFAULTS[name] }
-      own.empty? ? "" : Digest::SHA256.hexdigest(own.inspect)
+      changed = IDENTITY.to_h { |name| [name, public_send(name)] }.reject { |name, value| value == DEFAULTS[name] }
+      changed.empty? ? "" : Digest::SHA256.hexdigest(changed.inspect)
     end
 
     protected
@@ -189,10 +189,10 @@ module Trunkline
 
     private
 
-    def tell(settings, told)
-      told.each do |variable, key, convert|
+    def add_engine_options(config, entries)
+      entries.each do |variable, key, convert|
         value = instance_variable_get(variable)
-        settings[key] = convert ? convert.call(value) : value
+        config[key] = convert ? convert.call(value) : value
       end
     end
 
@@ -227,10 +227,10 @@ module Trunkline
 
     # Each of these options replaces the authentication set before.
     def choose_authentication(values)
-      given = AUTHENTICATION.select { |name| values[name] }
-      raise InvalidRequest, "#{given.join(": and ")}: exclude each other; give one" if given.size > 1
+      chosen = AUTHENTICATION.select { |name| values[name] }
+      raise InvalidRequest, "#{chosen.join(": and ")}: exclude each other; give one" if chosen.size > 1
 
-      (AUTHENTICATION - given).each { |name| values[name] = nil } unless given.empty?
+      (AUTHENTICATION - chosen).each { |name| values[name] = nil } unless chosen.empty?
     end
 
     # A new client_cert: contains its key or is given with client_key:; the key set before is not kept.
@@ -238,12 +238,12 @@ module Trunkline
       return unless CLIENT_CERTIFICATE.any? { |name| values.key?(name) }
 
       before = values.key?(:client_cert) ? {} : CLIENT_CERTIFICATE.to_h { |name| [name, public_send(name)] }
-      given = before.merge(values.slice(*CLIENT_CERTIFICATE))
-      if given[:client_cert].nil? && (lone = given.compact.keys.first)
+      combined = before.merge(values.slice(*CLIENT_CERTIFICATE))
+      if combined[:client_cert].nil? && (lone = combined.compact.keys.first)
         raise InvalidRequest, "#{lone}: needs client_cert: beside it"
       end
 
-      values.merge!(ClientCertificate.complete(given))
+      values.merge!(ClientCertificate.complete(combined))
     end
 
     def check_tls_versions(values)

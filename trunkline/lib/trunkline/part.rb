@@ -49,14 +49,14 @@ module Trunkline
     # Takes the Hash that Rack makes of an uploaded file ({ tempfile:, filename:, type: }), or that Active Storage takes
     # for an attachment ({ io:, filename:, content_type: }).
     def self.of_hash(hash)
-      given = hash.transform_keys(&:to_s)
-      body = given["tempfile"] || given["io"]
+      fields = hash.transform_keys(&:to_s)
+      body = fields["tempfile"] || fields["io"]
       if body.nil?
         raise InvalidRequest, "multipart: a Hash must be a file with tempfile: (or io:), filename: and type: (or " \
                               "content_type:); fields of a nested name are given as \"user[name]\" => \"...\""
       end
 
-      new(body, filename: given["filename"], content_type: given["type"] || given["content_type"])
+      new(body, filename: fields["filename"], content_type: fields["type"] || fields["content_type"])
     end
     private_class_method :of_hash
 
@@ -77,7 +77,7 @@ module Trunkline
         raise InvalidRequest.of("multipart: filename", filename, "a String without NUL, or false")
       end
 
-      @content_type = content_type || Part.told_type(body) || (@filename && Part.type_of(@filename))
+      @content_type = content_type || Part.declared_type(body) || (@filename && Part.type_of(@filename))
       @headers = Headers.pairs(headers)
       freeze
     end
@@ -92,7 +92,7 @@ module Trunkline
 
     # @return [String, nil] the content_type of an upload
     # @api private
-    def self.told_type(body)
+    def self.declared_type(body)
       type = body.content_type if body.respond_to?(:content_type)
       type if type.is_a?(String) && !type.empty?
     end
@@ -100,7 +100,7 @@ module Trunkline
     # @return [String] the media type for the filename's extension
     # @api private
     def self.type_of(filename)
-      type = Loading.apart do
+      type = Loading.in_thread_if_needed do
         require "mini_mime"
         MiniMime.lookup_by_filename(filename) # reads a file, too
       end

@@ -19,8 +19,8 @@ module Trunkline
 
     # Default timeouts in seconds.
     DEFAULTS = { open_timeout: 30, read_timeout: 80, keep_alive_timeout: 30 }.freeze
-    KNOWN = 256
-    private_constant :KNOWN
+    CACHE_LIMIT = 256
+    private_constant :CACHE_LIMIT
 
     @known = {}
     @lock = Lock.new
@@ -38,19 +38,19 @@ module Trunkline
       # @raise [StandardError] the errors of Net::HTTP#start, when it cannot connect
       def get(uri, **options)
         RactorError.refuse
-        uri = parsed("uri", uri)
+        uri = parse_uri("uri", uri)
         unless uri.is_a?(URI::HTTP) && !uri.hostname.to_s.empty?
           raise ArgumentError, "uri: must be an http or https URI with a host, got #{URL.redact(uri.to_s)}"
         end
 
         key = [uri.scheme, uri.hostname, uri.port, options]
-        http = known(key) { make(uri, options) }
+        http = cached(key) { make(uri, options) }
         # With a setting that Trunkline does not support, the client uses a socket of Net::HTTP, so each thread needs a
         # client of its own.
         if Facades::NetHTTP::Options.obstacle(http)
-          http = known([*key, Thread.current.object_id]) { make(uri, options) }
+          http = cached([*key, Thread.current.object_id]) { make(uri, options) }
         end
-        started(http)
+        ensure_started(http)
       end
 
       # Makes .get return new clients, and closes idle connections. The clients returned before remain usable.
@@ -63,19 +63,19 @@ module Trunkline
       private
 
       # A URI::Error is replaced, because its message quotes the URL with its password.
-      def parsed(argument, given)
-        URI(given)
+      def parse_uri(argument, url)
+        URI(url)
       rescue URI::Error
-        raise ArgumentError, "#{argument}: must be a URL, got #{URL.redact(given.to_s.scrub).inspect}", cause: nil
+        raise ArgumentError, "#{argument}: must be a URL, got #{URL.redact(url.to_s.scrub).inspect}", cause: nil
       end
 
-      def known(key)
-        @lock.synchronize { @known[key] || Memo.keep(@known, KNOWN, key, yield) }
+      def cached(key)
+        @lock.synchronize { @known[key] || Memo.keep(@known, CACHE_LIMIT, key, yield) }
       end
 
       # No lock is held, because connecting can take long. If another thread starts the client meanwhile, start raises
       # IOError.
-      def started(http)
+      def ensure_started(http)
         http.started? ? http : http.start
       rescue IOError
         http.started? ? http : raise
@@ -93,10 +93,10 @@ module Trunkline
         http
       end
 
-      def proxy(given)
-        return [nil] unless given
+      def proxy(url)
+        return [nil] unless url
 
-        uri = parsed("proxy", given)
+        uri = parse_uri("proxy", url)
         [uri.hostname, uri.port, *[uri.user, uri.password].map { |text| text && Percent.decode(text) }]
       end
     end

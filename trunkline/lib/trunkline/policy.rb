@@ -19,13 +19,13 @@ module Trunkline
       .each { |name| autoload name, "#{__dir__}/policy/#{name.to_s.gsub(/(?<=[a-z])(?=[A-Z])/, "_").downcase}" }
 
     # Policies that have statistics (.stats), by their keys in Client#stats.
-    KNOWING = { breakers: :Breaker, budgets: :Retry, hedges: :Hedge, rates: :Rate, caches: :Cache }.freeze
-    private_constant :KNOWING
+    WITH_STATS = { breakers: :Breaker, budgets: :Retry, hedges: :Hedge, rates: :Rate, caches: :Cache }.freeze
+    private_constant :WITH_STATS
 
     # @return [Hash{Symbol => Hash}] the statistics of the policies for the whole process; {} for a policy that was
     #   never used
     def self.stats
-      KNOWING.transform_values { |policy| autoload?(policy) ? {} : const_get(policy).stats }
+      WITH_STATS.transform_values { |policy| autoload?(policy) ? {} : const_get(policy).stats }
     end
 
     # @param fields [Array<Array(String, String)>] header fields to add to the request; they replace those of the same
@@ -33,8 +33,8 @@ module Trunkline
     # @param builder [RequestBuilder]
     # @return [Request]
     def self.add_fields(request, fields, builder)
-      own = Redirect.next_fields(request.headers, same_origin: true, same_method: true)
-      replace_fields(request, Headers.overlay(own, fields), builder)
+      existing = Redirect.next_fields(request.headers, same_origin: true, same_method: true)
+      replace_fields(request, Headers.overlay(existing, fields), builder)
     end
 
     # @param fields [Array<Array(String, String)>] all header fields of the new request, except those that frame the

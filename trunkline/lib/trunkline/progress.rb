@@ -51,7 +51,7 @@ module Trunkline
         @failed += 1 unless result.is_a?(Response) && result.status < 400
       end
 
-      def tell(scheduler)
+      def report_if_due(scheduler)
         now = clock
         report(scheduler, now) if now - @at >= INTERVAL
       end

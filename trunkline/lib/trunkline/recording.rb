@@ -17,7 +17,7 @@ module Trunkline
     include Redacted
 
     # Maximum number of attempts that are kept. For later attempts, the file only contains their number.
-    MOST = 10_000
+    MAX_ENTRIES = 10_000
 
     # @param path [String, Pathname] the file, which is replaced when the block is left, even by an exception
     # @return what the block returns
@@ -62,10 +62,10 @@ module Trunkline
 
     def attempt_begins(_state, _request, _number) = [Time.now, nil]
 
-    def attempt_ends(began, lap)
-      return @lock.synchronize { @left_out += 1 } if @entries.size >= MOST
+    def attempt_ends(began, record)
+      return @lock.synchronize { @left_out += 1 } if @entries.size >= MAX_ENTRIES
 
-      entry = JSON.generate(Entry.new(began, lap).to_h)
+      entry = JSON.generate(Entry.new(began, record).to_h)
       @lock.synchronize { @entries << entry }
     end
 

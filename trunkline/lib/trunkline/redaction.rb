@@ -54,9 +54,9 @@ module Trunkline
     # @param text [String] a URL, absolute or not
     # @return [String] the URL without its fragment; its userinfo and the credentials in its query are hidden
     def url(text)
-      place, mark, query = valid(text).sub(/#.*/m, "").partition("?")
-      place = place.sub(%r{\A([^/]*//)?[^/]*@}) { "#{Regexp.last_match(1)}#{HIDDEN}@" }
-      "#{place}#{mark}#{form(query)}"
+      base, mark, query = valid(text).sub(/#.*/m, "").partition("?")
+      base = base.sub(%r{\A([^/]*//)?[^/]*@}) { "#{Regexp.last_match(1)}#{HIDDEN}@" }
+      "#{base}#{mark}#{form(query)}"
     end
 
     # @param text [String] a query, or a body of application/x-www-form-urlencoded
@@ -72,11 +72,11 @@ module Trunkline
 
     # @param text [String] JSON, which may be cut off at its end; or several documents
     # @return [String]
-    def json(text) = JSON.new(self, text).shown
+    def json(text) = JSON.new(self, text).redacted
 
     # @param text [String] XML, which may be cut off at its end
     # @return [String]
-    def xml(text) = XML.new(self, text).shown
+    def xml(text) = XML.new(self, text).redacted
 
     # @param text [String] a body, which may be cut off at its end
     # @param type [String, nil] the value of its Content-Type
@@ -84,7 +84,7 @@ module Trunkline
     def body(text, type)
       case type
       when %r{\Aapplication/x-www-form-urlencoded}i then form(text)
-      when %r{\Amultipart/}i then Parts.new(self, text, type).shown
+      when %r{\Amultipart/}i then Parts.new(self, text, type).redacted
       when /xml/i then xml(text)
       when %r{json|\Atext/event-stream}i then json(text)
       else unnamed(text, type)
@@ -111,8 +111,8 @@ module Trunkline
     # @param value [String] the percent-encoded value of a parameter, which seems to be JSON
     def document(value)
       text = decoded(value)
-      shown = json(text)
-      shown == text ? value : Percent.form(shown)
+      redacted = json(text)
+      redacted == text ? value : Percent.form(redacted)
     end
 
     def plain(name) = name.to_s.downcase.tr("-", "_")

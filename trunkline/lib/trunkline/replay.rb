@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "cancelled"
-require_relative "sentence"
+require_relative "error_message"
 
 module Trunkline
   # Extends a Response whose body is complete, so that it can be read piece by piece like a streamed response.
@@ -11,7 +11,7 @@ module Trunkline
     # @param error [Exception, nil] raised after the last piece
     def replay(error = nil)
       text = body
-      @whole = (+"").force_encoding(text.encoding)
+      @collected = (+"").force_encoding(text.encoding)
       @error = error
       @rest = text.b
       @at = 0
@@ -22,15 +22,15 @@ module Trunkline
       return super unless @rest
 
       while (piece = next_bytes)
-        @whole << piece.force_encoding(@whole.encoding)
+        @collected << piece.force_encoding(@collected.encoding)
       end
-      @whole
+      @collected
     end
 
     def close
       return if @at >= @rest.bytesize
 
-      @error ||= Cancelled.new("#{Sentence.call(request)} was given up before its answer was complete",
+      @error ||= Cancelled.new("#{ErrorMessage.describe(request)} was given up before its answer was complete",
                                request: request, phase: :read, sent: :all)
       @rest = +""
     end

@@ -61,11 +61,11 @@ module Trunkline
     # @param body [Object] as the option body: of a call; nil for no content
     # @return [Request]
     # @raise [InvalidRequest] for an invalid argument, and when no client made this request
-    def with(url: nil, method: nil, headers: nil, body: (kept = true))
+    def with(url: nil, method: nil, headers: nil, body: (keep_body = true))
       raise InvalidRequest, "with: this request was made by no client" unless builder
 
       builder.change(self, url: url && uri.follow(url.to_s), method: method, headers: headers,
-                           content: kept ? content : [body])
+                           content: keep_body ? content : [body])
     end
 
     # @param secrets [Boolean] whether to show credentials: values of header fields, parameters and members of JSON

@@ -53,20 +53,20 @@ module Trunkline
     PRESENTED = 64
     private_constant :DIGESTS, :PRESENTED
 
-    USUAL = [["User-Agent", "trunkline/#{VERSION}"], ["Accept", "*/*"]].freeze
+    DEFAULT_FIELDS = [["User-Agent", "trunkline/#{VERSION}"], ["Accept", "*/*"]].freeze
 
     # @param options [Options]
     # @param base [URL, nil]
-    # @param owner [Integer] the owner id of the client's Family
+    # @param owner_id [Integer] the owner id of the client's PoolHandle
     # @raise [InvalidRequest]
-    def initialize(options, base, owner)
+    def initialize(options, base, owner_id)
       @options = options
       @base = base
       @digests = {}
       @presented = {}
-      @config = Engine::Config.new(options.to_engine(owner)) if options.timeout
+      @config = Engine::Config.new(options.to_engine(owner_id)) if options.timeout
       @credential_names = (Headers::CREDENTIALS + options.credential_headers).to_h { |name| [name, true] }.freeze
-      @netrc = options.netrc unless names_caller?(options)
+      @netrc = options.netrc unless credentials_set?(options)
       @proxies = Proxies.new(options.unix ? false : options.proxy, no_proxy: options.no_proxy)
       unbound, bound = client_fields
       _prepare(@config, unbound + bound, unbound.size, shared.merge(references))
@@ -76,7 +76,7 @@ module Trunkline
     attr_reader :options
 
     # @return [Array(Proxy, String, Integer)] the proxy (nil: none), and the host and port to connect to
-    def way_to(url) = [@proxies.for(url), *route(url)]
+    def route_with_proxy(url) = [@proxies.for(url), *route(url)]
 
     # @return [Timeouts, nil] the timeouts of the client
     def timeouts = @options.timeout
@@ -142,12 +142,12 @@ module Trunkline
 
     private
 
-    # @param own [Array<Array(String, String)>] fields to add or replace
+    # @param changes [Array<Array(String, String)>] fields to add or replace
     # @param type [String, nil] the media type of new content
-    def fields_for(request, url, own, type)
+    def fields_for(request, url, changes, type)
       same = { same_origin: url.origin == request.uri.origin, same_method: request.content? }
       kept = Policy::Redirect.next_fields(request.headers, **same) { |name| credential?(name) }
-      fields = Headers.overlay(kept, own)
+      fields = Headers.overlay(kept, changes)
       fields << ["Content-Type", type] if type && !field?(fields, "content-type")
       fields << ["Accept-Encoding", nil] unless field?(fields, "accept-encoding") # no default is added
       fields
@@ -164,7 +164,7 @@ module Trunkline
     # ---- what all requests share ----
 
     # Credentials that are options of the client take precedence over those of a netrc file.
-    def names_caller?(options)
+    def credentials_set?(options)
       options.bearer || options.basic || options.digest || options.auth ||
         options.headers.any? { |name, _| name.casecmp?("authorization") }
     end
@@ -172,23 +172,23 @@ module Trunkline
     # @return [Array(Array, Array)] fields as [name, value, whether the caller named it]: first the fields for all
     #   origins, then those for the base URL's origin alone (credentials and Host)
     def client_fields
-      own = @options.headers
-      Framing.check(own)
-      names = own.to_h { |name, _| [name.downcase, true] }
-      fields = Headers.overlay(Headers.overlay(usual_fields, own), credentials(@options.bearer, @options.basic))
+      headers = @options.headers
+      Framing.check(headers)
+      names = headers.to_h { |name, _| [name.downcase, true] }
+      fields = Headers.overlay(Headers.overlay(default_fields, headers), credentials(@options.bearer, @options.basic))
       fields = fields.map { |name, value| [name, value, names.key?(name.downcase)] }
       fields.partition { |name, _| !credential?(name) && !name.casecmp?("host") }
     end
 
     # @return [Array<Array(String, String)>] the default fields, including those that name the application
-    def usual_fields
+    def default_fields
       name = @options.app_name
       env = @options.app_env || (app_env if name)
-      return USUAL unless name || env
+      return DEFAULT_FIELDS unless name || env
 
       agent = [name, ("(#{env})" if env), "trunkline/#{VERSION}"].compact.join(" ")
-      own = [["User-Agent", agent], ["X-App-Name", name], ["X-App-Env", env]].select(&:last)
-      Headers.overlay(USUAL, own)
+      app_fields = [["User-Agent", agent], ["X-App-Name", name], ["X-App-Env", env]].select(&:last)
+      Headers.overlay(DEFAULT_FIELDS, app_fields)
     end
 
     # @return [String, nil]
@@ -244,15 +244,15 @@ module Trunkline
 
     # Returns the host and port to connect to for url (see connect_to:).
     def route(url)
-      other = other_place(url)
-      other ? [other[0], other[1] || url.port] : [url.host, url.port]
+      host, port = connect_to_override(url)
+      host ? [host, port || url.port] : [url.host, url.port]
     end
 
-    def other_place(url)
-      other = @options.connect_to
-      other.is_a?(Hash) ? other[url.label] || other[url.host] : other
+    def connect_to_override(url)
+      targets = @options.connect_to
+      targets.is_a?(Hash) ? targets[url.label] || targets[url.host] : targets
     end
-    alias moved? other_place
+    alias moved? connect_to_override
 
     # @return [String] the query of the client's and the call's params
     def encode_params(params)
@@ -260,8 +260,8 @@ module Trunkline
     end
 
     # @return [Array<Array(String, String)>]
-    def check_headers(given)
-      Headers.pairs(given).tap { |pairs| Framing.check(pairs) }
+    def check_headers(headers)
+      Headers.pairs(headers).tap { |pairs| Framing.check(pairs) }
     end
 
     def check_method(method, content)
@@ -275,8 +275,8 @@ module Trunkline
     end
 
     # @return [Array(Object, String, Boolean)] a String or a Content; its media type; whether that type has a boundary
-    def content_of(given)
-      content = Content.of(given)
+    def content_of(options)
+      content = Content.of(options)
       [content.producer.is_a?(String) ? content.producer : content, content.type, content.multipart?]
     end
 

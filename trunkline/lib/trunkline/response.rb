@@ -8,7 +8,7 @@ require_relative "headers"
 require_relative "redacted"
 require_relative "replay"
 require_relative "response/events"
-require_relative "response/facts"
+require_relative "response/derived_values"
 require_relative "response/json_body"
 require_relative "timings"
 
@@ -24,7 +24,7 @@ module Trunkline
     include BodyReading
     include Events
     include Redacted
-    include Facts
+    include DerivedValues
     include JSONBody
 
     # Makes a response that came over no connection, for a middleware that responds in place of the server.
@@ -41,13 +41,13 @@ module Trunkline
         status.is_a?(Integer) && status.between?(200, 599)
       raise InvalidRequest.of("body", body, "a String") unless body.is_a?(String)
 
-      made(request, status, "", Headers.pairs(headers), body)._as_asked
+      from_parts(request, status, "", Headers.pairs(headers), body)._streamed_if_requested
     end
 
     # @param pairs [Array<Array(String, String)>]
     # @return [Response]
     # @api private
-    def self.made(request, status, reason, pairs, body)
+    def self.from_parts(request, status, reason, pairs, body)
       fields = pairs.filter_map { |name, value| "#{name}: #{value}\r\n".b if value }
       head = "HTTP/1.1 #{format("%03d", status)} #{reason}\r\n".b + fields.join + "\r\n"
       Engine.response(request, head, body)
@@ -56,19 +56,22 @@ module Trunkline
     # @param request [Request] the request of another caller
     # @return [Response] the same response for that request, with a separate body
     # @api private
-    def _for(request) = Response.made(request, status, reason, _pairs, body)._sent_as(self)._shared._as_asked
+    def _copy_for(request)
+      copy = Response.from_parts(request, status, reason, _pairs, body)
+      copy._copy_transport_from(self)._mark_shared._streamed_if_requested
+    end
 
     # @param response [Response] the server's response, which this one replaces
     # @return [self]
     # @api private
-    def _sent_as(response)
+    def _copy_transport_from(response)
       @connection = response.connection
       @timings = response.timings
-      _attempted(response.attempts)
+      _set_attempts(response.attempts)
     end
 
     # @api private
-    def _shared
+    def _mark_shared
       @shared = true
       self
     end
@@ -83,14 +86,14 @@ module Trunkline
     # @param status [Cache::Status]
     # @return [self]
     # @api private
-    def _cached(status)
+    def _set_cache_status(status)
       @cache = status
       self
     end
 
     # @return [self] to be read piece by piece if the request is streamed
     # @api private
-    def _as_asked = request.streaming? ? extend(Replay).replay._streamed : self
+    def _streamed_if_requested = request.streaming? ? extend(Replay).replay._mark_streamed : self
 
     # @return [String] the version of HTTP: "2", "1.1" or "1.0"
     def http_version
@@ -177,12 +180,12 @@ module Trunkline
       known = @attempts # read once: callers that share the response (coalesce:) may call this method at the same time
       return @attempts = known.attempts if known.respond_to?(:attempts) # a Policy::Log
 
-      known || (@attempts = _own_attempts)
+      known || (@attempts = _exchange_attempts)
     end
 
     # @return [Array<Attempt>] the attempts of the exchange that produced this response
     # @api private
-    def _own_attempts
+    def _exchange_attempts
       Attempt.list(_attempts, status: status, elapsed: timings.total, waited: timings.queue, started_at: started_at,
                               connection: connection)
     end
@@ -190,7 +193,7 @@ module Trunkline
     # @param attempts [Policy::Log, Array<Attempt>] all attempts of the call, including those of this response
     # @return [self]
     # @api private
-    def _attempted(attempts)
+    def _set_attempts(attempts)
       @attempts = attempts
       self
     end
@@ -206,13 +209,13 @@ module Trunkline
     end
 
     # @api private
-    def _streamed
+    def _mark_streamed
       @streamed = true
       self
     end
 
     # @api private
-    def _challenged(responses)
+    def _set_challenges(responses)
       @challenges = responses.freeze unless responses.empty?
       self
     end
@@ -234,7 +237,7 @@ module Trunkline
     end
 
     # @api private
-    def _redirected(responses)
+    def _set_redirects(responses)
       @redirects = responses.freeze unless responses.empty?
       self
     end

@@ -8,11 +8,11 @@ module Trunkline
   # @api private
   module RetryAfter
     # Seconds; larger numbers are lowered to this one.
-    MOST = 1_000_000_000.0
+    MAX_SECONDS = 1_000_000_000.0
     SECONDS = /\A\d+(?:\.\d+)?\z/
-    # A number with more characters than this is larger than MOST.
+    # A number with more characters than this is larger than MAX_SECONDS.
     DIGITS = 12
-    private_constant :MOST, :SECONDS, :DIGITS
+    private_constant :MAX_SECONDS, :SECONDS, :DIGITS
 
     # A date is compared with the Date field of the response, if there is one: the clocks of the two machines may
     # differ.
@@ -22,7 +22,7 @@ module Trunkline
     # @return [Float, nil] seconds, at least 0; nil when the field is missing or neither a number nor a date
     def self.seconds(response, now = Time.now)
       text = response["retry-after"] or return
-      return text.length > DIGITS ? MOST : [text.to_f, MOST].min if SECONDS.match?(text)
+      return text.length > DIGITS ? MAX_SECONDS : [text.to_f, MAX_SECONDS].min if SECONDS.match?(text)
 
       date = time(text) or return
       [date - server_time(response, now), 0.0].max

@@ -8,13 +8,13 @@ require_relative "limiter/rate"
 require_relative "lock"
 require_relative "redacted"
 require_relative "response"
-require_relative "scheduler/beginning"
+require_relative "scheduler/call_start"
 require_relative "scheduler/flow"
 require_relative "scheduler/origins"
-require_relative "scheduler/parts"
+require_relative "scheduler/streamed_parts"
 require_relative "scheduler/pending_request"
 require_relative "scheduler/races"
-require_relative "scheduler/racing"
+require_relative "scheduler/race_steps"
 require_relative "scheduler/timers"
 
 module Trunkline
@@ -26,9 +26,9 @@ module Trunkline
   #
   # @api private
   class Scheduler
-    include Beginning
-    include Parts
-    include Racing
+    include CallStart
+    include StreamedParts
+    include RaceSteps
     include Redacted
 
     # How many requests may wait while the caller is asked for requests to other origins.
@@ -138,7 +138,7 @@ module Trunkline
         result = completed[at + 1]
         status = completed[at + 2]
         streamed = pending.streamed
-        pending = whose(pending, result) if streamed
+        pending = request_of_result(pending, result) if streamed
         result = handle_result(pending, result, status, streamed)
         @current = nil
         next if result.nil? && streamed != true
@@ -198,7 +198,7 @@ module Trunkline
       raced = end_race(pending, pending)
       return true if @origins.delete(pending)
 
-      if @timers.delete(pending) || (pending.answered && delete_completed(pending))
+      if @timers.delete(pending) || (pending.local_result && delete_completed(pending))
         @held -= 1
         return true
       end
@@ -289,10 +289,12 @@ module Trunkline
     # @param counted [Object, nil] true if the request counts as in flight
     # @return [nil]
     def not_started(error, pending, counted)
-      return answer(pending, error) unless counted
+      return add_local_result(pending, error) unless counted
 
       # An Error of Engine::Multi.new has no request.
-      error = error.retold({ request: pending.request }) if error.is_a?(Error) && error.request.nil? && pending.request
+      if error.is_a?(Error) && error.request.nil? && pending.request
+        error = error.with_facts({ request: pending.request })
+      end
       @completed.push(pending, error, nil)
       @current = nil
     end
@@ -346,19 +348,19 @@ module Trunkline
     # ---- results ----
 
     # @param status [Integer, nil] status of a complete response
-    # @param taker [StreamBlocks, true, nil] pending.streamed
+    # @param streamed [StreamBlocks, true, nil] pending.streamed
     # @return [Response, Error, String, nil] the result of the call, or a part of a streamed one; nil when the call goes
     #   on, or when a streamed one has ended
-    def handle_result(pending, result, status, taker)
+    def handle_result(pending, result, status, streamed)
       now = @completed_at = Engine.now
       @current = pending
       @next += 3
-      return take_answer(pending, result) if @held != 0 && pending.answered
+      return take_local_result(pending, result) if @held != 0 && pending.local_result
 
-      if taker
+      if streamed
         return take_part(pending, result, now) if part?(result)
 
-        result, status = whole(taker, result)
+        result, status = final_result(streamed, result)
       end
       @in_flight -= 1
       pending.id = nil
@@ -375,16 +377,16 @@ module Trunkline
 
     # Adds a result that did not come from the engine to those to be yielded.
     # @return [nil]
-    def answer(pending, result)
-      pending.answered = true
+    def add_local_result(pending, result)
+      pending.local_result = true
       @held += 1
       @completed.push(pending, result, nil)
       @current = nil
     end
 
-    def take_answer(pending, result)
+    def take_local_result(pending, result)
       @held -= 1
-      pending.answered = false
+      pending.local_result = false
       pending.request&.release
       result
     end
@@ -392,22 +394,22 @@ module Trunkline
     # @return (see #handle_result)
     def result_of_call(pending, result, now)
       return end_lap(pending, result, now) if @races.first_of(pending)
-      return go_on(pending, pending.flow.after(result), now) if pending.flow
+      return perform_step(pending, pending.flow.after(result), now) if pending.flow
 
       policy = pending.policy
       if policy.repeats? && Policy::Redirect.redirect?(result)
         begin_flow(pending).first # the first step of the policies is the request that was already sent
-        return go_on(pending, pending.flow.after(result), now)
+        return perform_step(pending, pending.flow.after(result), now)
       end
 
-      result = policy.checked(result) if result.is_a?(Response)
+      result = policy.check_proxy_response(result) if result.is_a?(Response)
       result.is_a?(Response) ? policy.result(result) : of_whole_call(pending, result)
     end
 
     # Performs the step that the policies of a call return.
     # @param wanted [Request, Flow::Pause, Flow::Race, Response, StandardError]
     # @return [nil]
-    def go_on(pending, wanted, now)
+    def perform_step(pending, wanted, now)
       case wanted
       when Request then send_next(pending, wanted, now)
       when Flow::Pause
@@ -418,7 +420,7 @@ module Trunkline
         @races.add(pending, wanted)
         @timers.add(pending, wanted)
         send_next(pending, wanted.request, now)
-      else answer(pending, wanted)
+      else add_local_result(pending, wanted)
       end
     end
 
@@ -438,7 +440,7 @@ module Trunkline
 
         @held -= 1
         @current = pending
-        go_on(pending, pending.flow.after(set), now)
+        perform_step(pending, pending.flow.after(set), now)
       end
     end
   end

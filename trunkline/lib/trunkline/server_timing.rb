@@ -43,15 +43,15 @@ module Trunkline
       private
 
       def parameters(scanner)
-        given = {}
+        parameters = {}
         while scanner.skip(/[ \t]*;[ \t]*/)
           name = scanner.scan(TOKEN)&.downcase
           scanner.skip(SPACE)
           value = scanner.skip(/=/) ? value_of(scanner) : ""
-          given[name] ||= value if name
+          parameters[name] ||= value if name
           scanner.skip(/[^;,"]*/) # text that is not part of a parameter
         end
-        given
+        parameters
       end
 
       def value_of(scanner)
@@ -60,9 +60,9 @@ module Trunkline
         quoted[1..].gsub(/\\(.)|"/m) { Regexp.last_match(1) }
       end
 
-      def of(name, given)
-        duration = given["dur"].to_s
-        new(name, ((duration.to_r / 1000).to_f if NUMBER.match?(duration)), given.fetch("desc", ""))
+      def of(name, parameters)
+        duration = parameters["dur"].to_s
+        new(name, ((duration.to_r / 1000).to_f if NUMBER.match?(duration)), parameters.fetch("desc", ""))
       end
     end
   end

@@ -11,29 +11,29 @@ module Trunkline
   module StreamOptions
     module_function
 
-    # @param given [Hash] the options of the call, as the caller gave them
+    # @param options [Hash] the options of the call, as the caller gave them
     # @param timeouts [Timeouts, nil] the timeouts of the client
     # @param fields [Hash{String => String}] header fields that are sent unless the caller names them
     # @return [Hash]
-    def of(given, timeouts, fields)
-      timeout = Timeouts.of(given[:timeout] || timeouts, timeouts) if given[:timeout] || timeouts
-      { follow: true, **given, headers: laid_over(fields, given[:headers]), stream: true, raise: false,
-        **(timeout ? { timeout: silence(timeout) } : {}) }
+    def of(options, timeouts, fields)
+      timeout = Timeouts.of(options[:timeout] || timeouts, timeouts) if options[:timeout] || timeouts
+      { follow: true, **options, headers: merge_default_fields(fields, options[:headers]), stream: true, raise: false,
+        **(timeout ? { timeout: per_phase(timeout) } : {}) }
     end
 
     # A stream may never end, so a total does not limit the whole call: it is the limit of each phase without one.
-    def silence(timeout)
+    def per_phase(timeout)
       phases = timeout.phases
       { **(timeout.total ? phases.transform_values { |seconds| seconds || timeout.total } : phases), total: nil }
     end
 
-    # The caller's fields replace those in fields. Their values may be callable, and are not checked here.
-    def laid_over(fields, given)
-      return fields if given.nil?
+    # The caller's fields replace the defaults of the same name. Their values may be callable, and are not checked here.
+    def merge_default_fields(defaults, fields)
+      return defaults if fields.nil?
 
-      names = Headers.collection(given).map { |name, _| name.to_s.tr("_", "-").downcase }
-      ours = fields.reject { |name, _| names.include?(name.downcase) }
-      given.is_a?(Hash) ? ours.merge(given) : given.to_a + ours.to_a
+      names = Headers.collection(fields).map { |name, _| name.to_s.tr("_", "-").downcase }
+      missing = defaults.reject { |name, _| names.include?(name.downcase) }
+      fields.is_a?(Hash) ? missing.merge(fields) : fields.to_a + missing.to_a
     end
   end
 end

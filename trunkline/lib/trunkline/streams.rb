@@ -47,9 +47,9 @@ module Trunkline
     def events(url = nil, method: :get, attempts: nil, last_event_id: nil, on_reconnect: nil,
                limit: EventStreamParser::LIMIT, **options, &block)
       call = StreamOptions.of(options, @options.timeout, EventSource::FIELDS)
-      sender = ->(own) { request(method, url, own) }
-      following = { attempts: attempts, last_event_id: last_event_id, on_reconnect: on_reconnect, limit: limit }
-      source = -> { EventSource.new(sender, method, call, **following) }
+      sender = ->(call_options) { request(method, url, call_options) }
+      settings = { attempts: attempts, last_event_id: last_event_id, on_reconnect: on_reconnect, limit: limit }
+      source = -> { EventSource.new(sender, method, call, **settings) }
       return source.call.each(&block) if block
 
       # The inspect of an Enumerator made by enum_for would show the options, and with them credentials.
@@ -88,7 +88,7 @@ module Trunkline
       Arguments.refuse_more(more, "download", "a URL, the path of a file as to:, and options")
       call = StreamOptions.of(options, @options.timeout, Download::FIELDS)
       fields = call[:headers]
-      sender = ->(more) { request(:get, url, { **call, headers: StreamOptions.laid_over(more, fields) }) }
+      sender = ->(more) { request(:get, url, { **call, headers: StreamOptions.merge_default_fields(more, fields) }) }
       address = @requests.build("GET", url, nil, false).url
       Download.new(sender, address, to: to, resume: resume, parts: parts, checksum: checksum, progress: progress).run
     end
@@ -123,7 +123,7 @@ module Trunkline
     def websocket(url = nil, protocols: nil, compress: false, ping: nil,
                   max_message_bytes: WebSocket::MAX_MESSAGE_BYTES, **options)
       opening = { protocols: protocols, compress: compress, max_message_bytes: max_message_bytes, ping: ping }
-      socket = WebSocket.open(method(:switch), url, @options.timeout, options: options, **opening)
+      socket = WebSocket.open(method(:open_websocket), url, @options.timeout, options: options, **opening)
       return socket unless block_given?
 
       begin

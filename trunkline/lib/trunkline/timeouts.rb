@@ -33,19 +33,19 @@ module Trunkline
 
     attr_reader(*NAMES)
 
-    # @param given [Numeric, ActiveSupport::Duration, Hash, Timeouts] a number is the total, and replaces what was set
+    # @param value [Numeric, ActiveSupport::Duration, Hash, Timeouts] a number is the total, and replaces what was set
     #   before; a Hash changes the limits it names
     # @param base [Timeouts, nil] the timeouts that were set before
     # @return [Timeouts]
     # @raise [InvalidRequest] for an unknown name or an invalid number
     # @raise [MissingTimeout] when no timeout is given, as with {}, or none is left
-    def self.of(given, base = nil)
-      case given = plain(given)
-      when Timeouts then given
+    def self.of(value, base = nil)
+      case value = plain(value)
+      when Timeouts then value
       when nil then raise MissingTimeout
-      when Numeric then new({ total: given })
-      when Hash then new(base && !given.empty? ? base.given.merge(given) : given)
-      else raise InvalidRequest.of("timeout", given, ALLOWED)
+      when Numeric then new({ total: value })
+      when Hash then new(base && !value.empty? ? base.explicit.merge(value) : value)
+      else raise InvalidRequest.of("timeout", value, ALLOWED)
       end
     end
 
@@ -55,16 +55,17 @@ module Trunkline
       raise Timeouts.unknown(unknown.first) unless unknown.empty?
       raise MissingTimeout if seconds.values.compact.empty?
 
-      @given = NAMES.to_h { |name| [name, Timeouts.seconds_or_nil("timeout: #{name}", seconds[name])] }.compact.freeze
-      NAMES.each { |name| instance_variable_set(:"@#{name}", @given.fetch(name) { default(name) }) }
+      limits = NAMES.to_h { |name| [name, Timeouts.seconds_or_nil("timeout: #{name}", seconds[name])] }
+      @explicit = limits.compact.freeze
+      NAMES.each { |name| instance_variable_set(:"@#{name}", @explicit.fetch(name) { default(name) }) }
       freeze
     end
 
     # @return [InvalidRequest]
     # @api private
     def self.unknown(name)
-      ours = SYNONYMS[name]
-      InvalidRequest.of("timeout", name, "of #{NAMES.join(", ")}#{"; the name here is #{ours}:" if ours}")
+      phase = SYNONYMS[name]
+      InvalidRequest.of("timeout", name, "of #{NAMES.join(", ")}#{"; the name here is #{phase}:" if phase}")
     end
 
     # @return [Object] the seconds of an ActiveSupport::Duration as a Float; any other value unchanged
@@ -113,12 +114,12 @@ module Trunkline
 
     # @return [Hash{Symbol => Float}] the timeouts that were given, without defaults
     # @api private
-    attr_reader :given
+    attr_reader :explicit
 
     private
 
     def default(name)
-      DEFAULT unless name == :total || @given.key?(:total)
+      DEFAULT unless name == :total || @explicit.key?(:total)
     end
   end
 end

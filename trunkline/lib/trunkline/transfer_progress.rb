@@ -54,7 +54,7 @@ module Trunkline
 
         return unless wanted && output.tty?
 
-        bar = Loading.apart do
+        bar = Loading.in_thread_if_needed do
           require_relative "transfer_progress/bar"
           Bar.on(output)
         end

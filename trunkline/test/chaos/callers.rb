@@ -3,8 +3,8 @@
 require "English"
 require_relative "ledger"
 
-# The callers of chaos: threads that share a few clients. Each has a Random of its own, from the seed, and so makes the
-# same plan again, whatever the threads' order.
+# The callers of the chaos test: threads that share a few clients. Each has its own Random, derived from the seed, so
+# that it repeats the same plan in any order of the threads.
 class Callers
   THREADS = 6
   KINDS = %w[echo echo chunks large slow close].freeze
@@ -38,13 +38,13 @@ class Callers
     Trunkline.new(base, **@options, **(name.start_with?("h2") ? { http: :h2 } : {}))
   end
 
-  # A thread that goes on with numbered names for as long as chaos does.
+  # A thread that calls the block with numbered names for as long as the chaos test runs.
   def repeated(name, count = 0)
     random = Random.new(@random.rand(2**31))
     quiet { yield("#{name}-#{count += 1}", random) while @chaos.on? }
   end
 
-  # As repeated, in a thread that others interrupt and kill: there is always one.
+  # Like repeated, in a thread that the interrupter interrupts and kills; it is replaced when it ends.
   def replaced(name)
     random = Random.new(@random.rand(2**31))
     count = 0
@@ -68,7 +68,7 @@ class Callers
   def any(random) = @clients.values.sample(random: random)
   def path(name, random) = "/#{KINDS.sample(random: random)}/#{name}"
 
-  WAYS = {
+  CALL_STYLES = {
     get: ->(http, path, _) { http.get(path).body },
     post: ->(http, path, random) { http.post(path, body: "b" * random.rand(100_000)).body },
     form: ->(http, path, _) { http.post(path, form: { a: 1 }).body },
@@ -90,13 +90,13 @@ class Callers
     upload: ->(http, path, random) { http.post(path, body: Array.new(random.rand(6)) { "b" * 20_000 }.each).body },
     stumbling: ->(http, path, _) { http.post(path, body: ["b" * 50_000, "c"].lazy.map { |b| b == "c" ? raise(Ledger::Stumbled) : b }).body }
   }.freeze
-  private_constant :WAYS
+  private_constant :CALL_STYLES
 
   def single(name, random)
-    way = WAYS.keys.sample(random: random)
+    way = CALL_STYLES.keys.sample(random: random)
     http = any(random)
     path = path(name, random)
-    @ledger.call(way, name) { WAYS.fetch(way).call(http, path, random) }
+    @ledger.call(way, name) { CALL_STYLES.fetch(way).call(http, path, random) }
   end
 
   def batches(name, random)
@@ -150,7 +150,8 @@ class Callers
     end
   end
 
-  # A child that uses its parent's clients: it ends by 0, or by 1 when it got what was not its own.
+  # Forks a child that uses its parent's clients: it exits with 0, or with 1 when it received the response to another
+  # request.
   def forks(name, random)
     sleep(random.rand * 0.5)
     choice = [any(random), any(random)]
@@ -169,7 +170,7 @@ class Callers
     end
   end
 
-  # A client that is closed while others use it.
+  # Closes a client while other threads use it.
   def closed(name, random)
     base = @bases.keys.sample(random: random)
     http = client(base, @bases.fetch(base))

@@ -12,16 +12,16 @@ require_relative "../support/test_ca"
 require_relative "callers"
 require_relative "ledger"
 
-# Everything at once for a while: callers of all kinds on plain HTTP/1.1, TLS and HTTP/2, through a network that cuts,
-# delays, resets and truncates, to an origin that is killed and started anew, while threads are interrupted and killed,
-# processes fork, clients are closed in use and the collector compacts. Then the ledger is asked whether each call had
-# one outcome of its own, in its time, and whether something is left.
+# Many disturbances at once: callers of all kinds on plain HTTP/1.1, TLS and HTTP/2, through a network that cuts,
+# delays, resets and truncates, to an origin that is killed and restarted, while threads are interrupted and killed,
+# processes fork, clients are closed in use and the garbage collector compacts. At the end the ledger reports whether
+# each call had exactly one outcome, its own, within its time limit; and the processes are checked for leaks.
 #
 #   ruby chaos.rb SECONDS [SEED]
 class Chaos
-  RESTARTS = 2.0..5.0 # seconds between two origins
+  RESTARTS = 2.0..5.0 # seconds between two restarts of the origin
   LISTENERS = { "plain" => "http", "tls" => "https", "h2c" => "http", "h2" => "https" }.freeze
-  MEMORY = 48 * 1024 * 1024 # bytes that a process may grow by from the first third on: pieces of malloc's arenas
+  MEMORY = 48 * 1024 * 1024 # bytes by which a process may grow after the first third: fragments of malloc's arenas
 
   def initialize(seconds, seed)
     @seconds = seconds
@@ -29,15 +29,15 @@ class Chaos
     @random = Random.new(seed)
     @folder = Dir.mktmpdir("trunkline-chaos-")
     @ledger = Ledger.new(requests)
-    @lifeline = IO.pipe # whose end tells the other processes that this one has gone
+    @parent_exit_pipe = IO.pipe # its end of file tells the other processes that this one has ended
   end
 
-  # @return [Array<String>] what must not be
+  # @return [Array<String>] violations
   def run
     puts "seed #{@seed}, #{@seconds} s"
     start_origin
     start_network
-    Timeout.timeout(1) { nil } # whose thread stays
+    Timeout.timeout(1) { nil } # starts Timeout's thread, which stays
     before = state
     @until = now + @seconds
     settled = run_callers
@@ -45,11 +45,11 @@ class Chaos
     @ledger.violations + leaks(before, settled)
   ensure
     [@origin, @network].compact.each { |pid| finish(pid) }
-    @lifeline.each(&:close)
+    @parent_exit_pipe.each(&:close)
     FileUtils.remove_entry(@folder)
   end
 
-  # @return [Boolean] whether callers go on
+  # @return [Boolean] whether callers continue
   def on? = now < @until
 
   private
@@ -59,7 +59,7 @@ class Chaos
   def ports = File.join(@folder, "origin.json")
 
   def start_origin
-    FileUtils.rm_f(ports) unless @network # which reads it for each connection
+    FileUtils.rm_f(ports) unless @network # the network reads the file for each connection
     @origin = start("origin.rb", ports, requests, TestCA.certificate_file(:localhost), TestCA.key_file(:localhost))
   end
 
@@ -69,11 +69,11 @@ class Chaos
     @ports = JSON.parse(File.read(ours))
   end
 
-  # @return [Integer] the process, when the file that it writes is there
+  # @return [Integer] the process id, once the process has written its file
   def start(program, *arguments, wait: ports)
     before = File.exist?(wait) ? File.mtime(wait) : nil
     pid = Process.spawn(RbConfig.ruby, "-W0", File.join(__dir__, program), @random.rand(2**31).to_s, *arguments,
-                        in: @lifeline.first, pgroup: true)
+                        in: @parent_exit_pipe.first, pgroup: true)
     limit = now + 20
     until File.exist?(wait) && File.mtime(wait) != before
       abort "#{program} did not start" if now > limit || Process.wait(pid, Process::WNOHANG)
@@ -92,7 +92,7 @@ class Chaos
 
   def bases = LISTENERS.to_h { |name, scheme| [name, "#{scheme}://localhost:#{@ports.fetch(name)}"] }
 
-  # @return [Integer] bytes of memory when a third of the time was over
+  # @return [Integer] resident bytes after a third of the time
   def run_callers
     callers = Callers.new(self, @ledger, @random, bases, TestCA.ca_file)
     threads = callers.start

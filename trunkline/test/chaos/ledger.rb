@@ -3,21 +3,22 @@
 require "set"
 require "timeout"
 
-# What became of each call, as its caller saw it; and, when all are over, whether that agrees with the requests that the
-# origin has noted.
+# Records the outcome of each call, as its caller saw it; and, when all calls are over, compares the outcomes with the
+# requests that the origin recorded.
 class Ledger
   TOTAL = 2.0 # seconds that a call may take
-  LATE = 5.0  # seconds that the machine, the collector and other threads may add
+  LATE = 5.0  # seconds that the machine, the garbage collector and other threads may add
 
-  # What chaos raises in a caller's thread.
+  # The exception that the chaos test raises in a caller's thread.
   Interrupted = Class.new(Exception) # rubocop:disable Lint/InheritException -- nothing must take it for a call's error
-  # What ends a thread at any place. Timeout's exception is one of them: of two exceptions that are raised in a thread
-  # at once, CRuby delivers the second at the next interrupt, by which time the first may have ended Timeout's block.
+  # Exceptions that end a thread at any place. Timeout's exception is one of them: of two exceptions that are raised in
+  # a thread at once, CRuby delivers the second at the next interrupt, by which time the first may have ended Timeout's
+  # block.
   FROM_OUTSIDE = [Interrupted, Timeout::ExitException].freeze
-  # What chaos raises in a caller's block.
+  # The exception that the chaos test raises in a caller's block.
   Stumbled = Class.new(StandardError)
 
-  # @param requests [String] the origin's file
+  # @param requests [String] the path of the file to which the origin writes its requests
   def initialize(requests)
     @requests = requests
     @lock = Mutex.new
@@ -26,10 +27,10 @@ class Ledger
     @violations = []
   end
 
-  # Each call has one outcome: an answer of its own, or one error.
+  # Runs one call, which must have one outcome: the response to its own request, or one error.
   #
-  # @param name [String] of the request; no other has it
-  # @yieldreturn [String, nil] the body; nil when it was left early
+  # @param name [String] the unique name of the request
+  # @yieldreturn [String, nil] the body; nil when the caller left the body unread
   def call(kind, name)
     began = now
     body = yield

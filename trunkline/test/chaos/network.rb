@@ -3,17 +3,17 @@
 require "json"
 require "socket"
 
-# What lies between the client and the origin, in a process of its own: it cuts, delays, resets, truncates and holds
-# connections, by the numbers of a seed.
+# The network between the client and the origin, in a separate process: it cuts, delays, resets, truncates and holds
+# connections, by random numbers of a seed.
 #
 #   ruby network.rb SEED PORTS_FILE OUR_PORTS_FILE
 #
-# PORTS_FILE has the origin's ports of the moment; they change when it is started anew.
+# PORTS_FILE contains the origin's current ports, which change when the origin is restarted.
 class ChaosNetwork
   PIECE = 16_384
   LINGER = Socket::Option.linger(true, 0) # closing sends RST
 
-  # What happens to a connection, in a hundred.
+  # The treatments of a connection, each with its probability in percent.
   FATES = { pass: 62, cut: 9, cut_request: 6, reset: 8, delay: 9, refuse: 3, hold: 3 }.freeze
 
   def initialize(seed, ports)
@@ -22,7 +22,7 @@ class ChaosNetwork
     @lock = Mutex.new
   end
 
-  # @return [Hash{String => Integer}] our ports, by the names of the origin's
+  # @return [Hash{String => Integer}] the network's ports, by the names of the origin's ports
   def listen
     JSON.parse(File.read(@ports)).keys.to_h do |name|
       server = TCPServer.new("127.0.0.1", 0)
@@ -33,7 +33,7 @@ class ChaosNetwork
 
   private
 
-  # Drawn where the connection is taken, so that the order of threads does not matter to the seed.
+  # The random numbers are drawn in the accepting thread, so that the order of the other threads does not change them.
   def carry(client, name)
     fate, after, pause = @lock.synchronize { [draw, @random.rand(60_000), @random.rand(0.03)] }
     Thread.new { run(client, name, fate, after, pause) }
@@ -59,7 +59,7 @@ class ChaosNetwork
     upstream&.join
   end
 
-  # @param most [Integer, nil] bytes to carry
+  # @param most [Integer, nil] the number of bytes to forward at most
   def pump(from, to, most, pause)
     carried = 0
     loop do
@@ -87,5 +87,5 @@ if $PROGRAM_NAME == __FILE__
   written = "#{ours}.new"
   File.write(written, JSON.generate(ChaosNetwork.new(Integer(seed), ports).listen))
   File.rename(written, ours)
-  $stdin.read # until who started it has gone
+  $stdin.read # until the parent process has ended
 end

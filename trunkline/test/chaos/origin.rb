@@ -3,12 +3,13 @@
 require "json"
 require_relative "../support/http2/frame_server"
 
-# The server that chaos calls, in a process of its own, over plain HTTP/1.1, TLS and HTTP/2. It writes each request to
-# a file as soon as its head has come, so that it is known what arrived even when no answer leaves.
+# The server that the chaos test calls, in a separate process, over plain HTTP/1.1, TLS and HTTP/2. It writes each
+# request to a file as soon as its head has arrived, so that every arrived request is recorded even when no response is
+# sent.
 #
 #   ruby origin.rb SEED PORTS_FILE REQUESTS_FILE CERTIFICATE_FILE KEY_FILE
 #
-# The path of a request is /KIND/NAME; each answer's body begins with the name.
+# The path of a request is /KIND/NAME; the body of each response begins with the name.
 class ChaosOrigin
   LARGE = 300_000
 
@@ -43,15 +44,15 @@ class ChaosOrigin
     @lock.synchronize { File.write(@requests, "#{verb} #{path.split("/").last}\n", mode: "a") }
   end
 
-  # ScriptedServer's own reading of a request does not tell of the head before the body has come.
+  # Reads the request itself, since ScriptedServer returns the head only after the body has arrived.
   def serve(connection)
     socket = connection.socket
-    while (line = socket.gets("\r\n"))&.end_with?("\r\n") # the network may have cut it
+    while (line = socket.gets("\r\n"))&.end_with?("\r\n") # the network may have truncated it
       verb, path, = line.split
       note(verb, path)
       fields = read_fields(socket)
       read_body(socket, fields)
-      answer(socket, path)
+      respond(socket, path)
       break if path.start_with?("/close/")
     end
   end
@@ -76,21 +77,21 @@ class ChaosOrigin
     end
   end
 
-  def answer(socket, path)
+  def respond(socket, path)
     _, kind, name = path.split("/")
     sleep(@random.rand(0.08)) if kind == "slow"
     case kind
     when "chunks"
       socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-      [name, *Array.new(20) { "x" * 500 }].each { |chunk| socket.write(Answers.chunk(chunk)) }
+      [name, *Array.new(20) { "x" * 500 }].each { |chunk| socket.write(Responses.chunk(chunk)) }
       socket.write("0\r\n\r\n")
-    when "close" then socket.write(Answers.answer(name, "Connection" => "close"))
-    when "large" then socket.write(Answers.answer(name + ("y" * LARGE)))
-    else socket.write(Answers.answer(name))
+    when "close" then socket.write(Responses.response_bytes(name, "Connection" => "close"))
+    when "large" then socket.write(Responses.response_bytes(name + ("y" * LARGE)))
+    else socket.write(Responses.response_bytes(name))
     end
   end
 
-  # What is refused was not processed (RFC 9113 8.7): it did not arrive, and may come again.
+  # A refused request was not processed (RFC 9113 8.7): it is not recorded, and may be sent again.
   def answer_stream(stream)
     _, kind, name = stream.target.split("/")
     reset = %i[cancel refused_stream internal_error].sample(random: @random) if kind == "close"
@@ -110,6 +111,6 @@ if $PROGRAM_NAME == __FILE__
   Thread.report_on_exception = false
   written = "#{ports}.new"
   File.write(written, JSON.generate(ChaosOrigin.new(Integer(seed), *files).listen))
-  File.rename(written, ports) # whoever reads it has all of it
-  $stdin.read # until who started it has gone
+  File.rename(written, ports) # atomically, so that a reader gets the whole file
+  $stdin.read # until the parent process has ended
 end

@@ -11,7 +11,7 @@ class TestCommand < TrunklineTest
   EXE = File.expand_path("../../exe/trunkline", __dir__)
   COMMAND = [RbConfig.ruby, "-w", "-I", File.expand_path("../../lib", __dir__), EXE].freeze
 
-  # Answers with what it was asked, and with the status that a path such as "/status/404" names.
+  # Responds with the content of the request, and with the status in a path such as "/status/404".
   def server
     @server ||= serve do |connection|
       while (request = connection.read_request)
@@ -24,16 +24,16 @@ class TestCommand < TrunklineTest
     path, query = request.target.split("?")
     text = "#{request.verb} #{path}?#{query} #{request["Content-Type"]} #{request.body}"
     status = path[%r{\A/status/(\d+)}, 1]
-    answer(text, status: status ? "#{status} Named" : "200 OK",
-                 "content-type" => "text/plain", "x-sent" => request["Authorization"])
+    response_bytes(text, status: status ? "#{status} Named" : "200 OK",
+                         "content-type" => "text/plain", "x-sent" => request["Authorization"])
   end
 
-  # As a process of its own.
+  # Runs the command in a separate process.
   def trunkline(*arguments, input: "", environment: {})
     Open3.capture3({ "NO_COLOR" => nil, "RUBYOPT" => nil }.merge(environment), *COMMAND, *arguments, stdin_data: input)
   end
 
-  # In this process.
+  # Runs the command in this process.
   def here(*arguments, input: "")
     out = StringIO.new
     err = StringIO.new
@@ -112,7 +112,7 @@ class TestCommand < TrunklineTest
 
   def test_colours_on_a_terminal_alone
     shown = +""
-    # JRuby's PTY.spawn takes no environment, and its terminal does not end with the program.
+    # JRuby's PTY.spawn has no argument for the environment, and its terminal stays open when the program ends.
     PTY.spawn("env", "-u", "RUBYOPT", "-u", "NO_COLOR", *COMMAND, "get", server.url) do |terminal, _, pid|
       shown << terminal.readpartial(1000) until RUBY_ENGINE == "jruby" && shown.include?("200 OK\e[0m")
       Process.kill(:KILL, pid)

@@ -2,7 +2,7 @@
 
 require_relative "../test_helper"
 
-# The end of a process, with calls in flight or not, is clean: no crash, no hang, nothing on standard error.
+# A process must exit cleanly, with calls in flight or not: no crash, no hang, nothing on standard error.
 class TestExit < TrunklineTest
   def setup
     super

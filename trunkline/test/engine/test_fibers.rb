@@ -4,7 +4,7 @@ require_relative "../support/fibers"
 require_relative "../test_helper"
 require_relative "../support/fiber_tests"
 
-# Under Async, the scheduler that most services use.
+# Tests under Async, the scheduler that most services use.
 class TestFibersOfAsync < TrunklineTest
   include FiberTests
 

@@ -4,7 +4,7 @@ require_relative "../test_helper"
 require_relative "../support/fiber_tests"
 require_relative "../support/small_scheduler"
 
-# Under a scheduler that has nothing but what Ruby asks of one.
+# Tests under a scheduler with only the hooks that Ruby requires.
 class TestFibersOfASmallScheduler < TrunklineTest
   include FiberTests
 
@@ -40,7 +40,7 @@ class TestFibersOfASmallScheduler < TrunklineTest
     call.raise(Cancelled)
   end
 
-  # What came of a fiber.
+  # The outcome of a fiber.
   Outcome = Struct.new(:result, :error, :over?) do
     def value = error ? raise(error) : result
   end

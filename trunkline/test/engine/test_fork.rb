@@ -4,7 +4,7 @@ require "json"
 require_relative "../test_helper"
 require_relative "../support/in_child"
 
-# After a fork parent and child both go on, and neither touches the other's connections.
+# After a fork, parent and child both continue, and neither uses the other's connections.
 class TestFork < TrunklineTest
   include InChild
 
@@ -45,7 +45,7 @@ class TestFork < TrunklineTest
     server = serve_tls { |connection| echo(connection) }
     http = secure_client(server.url)
     first = http.get("/before")
-    Process.wait(fork { exit }) # with at_exit and finalizers, unlike exit!
+    Process.wait(fork { exit }) # runs at_exit and finalizers, unlike exit!
     assert_same_connection first, http.get("/after")
   end
 
@@ -96,20 +96,20 @@ class TestFork < TrunklineTest
 
   def test_a_child_that_goes_on_with_an_each
     server = serve { |connection| echo(connection, 0.02) }
-    parent, child = assert_quick(4) { each_in_both(client(server.url)) } # neither misses what it is told of
+    parent, child = assert_quick(4) { each_in_both(client(server.url)) } # neither misses an event
     assert_equal parent.keys, parent.values
     child.each { |path, result| assert_includes [path, "Trunkline::ForkedConnection"], result }
     assert_equal 400, child.size
     assert_operator child.values.count("Trunkline::ForkedConnection"), :<=, 16
   end
 
-  # OpenSSL has locks, which a thread that is inside it at the time of the fork would leave locked in the child.
+  # OpenSSL has locks; a thread that is inside OpenSSL at the time of the fork would leave them locked in the child.
   def test_fork_in_a_storm_of_handshakes
     server = serve_tls { |connection| echo(connection) }
     http = secure_client(server.url, timeout: 30) # 64 handshakes at once take seconds on a busy machine
     going = true
     threads = Array.new(4) { Thread.new { fresh_calls(http) { going } } }
-    while_on_time do # a child is told when a thread was inside OpenSSL for half a second
+    while_on_time do # a child gets an error when a thread was inside OpenSSL for half a second
       children = Array.new(60) { in_child { http.get("/child").body + OpenSSL::Digest::SHA256.hexdigest("")[0, 4] } }
       assert_equal ["/childe3b0"], children.map(&:call).uniq
     end
@@ -135,7 +135,7 @@ class TestFork < TrunklineTest
     response.close # over HTTP/2 the end of the stream may still be on its way
   end
 
-  # In a process of its own: the connections of the module's own client are nobody's to close.
+  # Runs in a separate process, since no test may close the connections of the module's own client.
   def test_the_module_functions_in_a_child
     server = serve { |connection| echo(connection) }
     result = Subprocess.run(<<~RUBY)
@@ -161,7 +161,7 @@ class TestFork < TrunklineTest
 
   private
 
-  # What an each yields, by path, in the parent and in a child that is forked in the midst of it.
+  # The results of an each, by path, in the parent and in a child that is forked during it.
   def each_in_both(http)
     reader, writer = IO.pipe
     results = {}
@@ -178,7 +178,7 @@ class TestFork < TrunklineTest
     reader.close
   end
 
-  # Each on a connection of its own.
+  # Makes calls with a new connection for each.
   def fresh_calls(http)
     http.get("/parent", headers: { "Connection" => "close" }) while yield
   end
@@ -196,7 +196,7 @@ class TestFork < TrunklineTest
   def echo(connection, delay = 0)
     while (request = connection.read_request)
       sleep delay if delay.positive?
-      connection << answer(request.target)
+      connection << response_bytes(request.target)
     end
   end
 end

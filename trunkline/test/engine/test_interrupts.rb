@@ -3,17 +3,17 @@
 require_relative "../test_helper"
 require "timeout"
 
-# A waiting call is taken out at once, in every phase; its connection is closed; the next call gets its own answer.
+# A waiting call is interrupted at once, in every phase; its connection is closed; the next call gets its own response.
 class TestInterrupts < TrunklineTest
   Interruption = Class.new(StandardError)
 
-  WAYS = {
+  INTERRUPTS = {
     timeout: ->(call) { Timeout.timeout(0.2, Interruption, &call) },
     raise: ->(call) { interrupted_after(0.2, call) { |thread| thread.raise(Interruption) } },
     kill: ->(call) { interrupted_after(0.2, call, &:kill) }
   }.freeze
 
-  # phase => a server that stops in that phase on its first connection and answers "right" on all others
+  # phase => a server that stops in that phase on its first connection and responds "right" on all others
   PHASES = {
     connect: ->(_) {},
     tls: :stall.to_proc,
@@ -28,7 +28,7 @@ class TestInterrupts < TrunklineTest
   }.freeze
 
   PHASES.each_key do |phase|
-    WAYS.each_key do |way|
+    INTERRUPTS.each_key do |way|
       next if phase == :connect
 
       define_method(:"test_#{way}_in_#{phase}") do
@@ -43,7 +43,7 @@ class TestInterrupts < TrunklineTest
     end
   end
 
-  WAYS.each_key do |way|
+  INTERRUPTS.each_key do |way|
     define_method(:"test_#{way}_in_connect") do
       backlog = opened(FullBacklog.new)
       http = client
@@ -53,7 +53,7 @@ class TestInterrupts < TrunklineTest
 
     define_method(:"test_#{way}_in_queue") do
       gate = Queue.new
-      server = serve { |connection| connection << answer while connection.read_request && gate.pop }
+      server = serve { |connection| connection << response_bytes while connection.read_request && gate.pop }
       http = client(server.url, max_connections_per_host: 1)
       first = Thread.new { http.get("/first").body }
       server.wait_for_requests(1)
@@ -64,10 +64,10 @@ class TestInterrupts < TrunklineTest
     end
 
     define_method(:"test_#{way}_in_a_kept_connection_then_the_late_answer") do
-      # Late: when the client has left, or has asked for something else.
+      # Responds late: when the client has closed, or has sent another request.
       late = ->(connection) { connection.tcp.wait_readable(5) }
-      server = serve(script: [[:read, answer("one"), :read, late, answer("LATE"), :stall],
-                              [:read, answer("right"), :stall]])
+      server = serve(script: [[:read, response_bytes("one"), :read, late, response_bytes("LATE"), :stall],
+                              [:read, response_bytes("right"), :stall]])
       http = client(server.url)
       http.get("/")
       assert_interrupted(way) { http.get("/late") }
@@ -77,7 +77,7 @@ class TestInterrupts < TrunklineTest
 
     define_method(:"test_#{way}_in_streaming") do
       server = serve(script: [[:read, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", :stall],
-                              [:read, answer("right")]])
+                              [:read, response_bytes("right")]])
       http = client(server.url)
       response = http.get("/", stream: true)
       assert_interrupted(way) { response.each { |chunk| chunk } }
@@ -86,7 +86,7 @@ class TestInterrupts < TrunklineTest
     end
 
     define_method(:"test_#{way}_in_the_body_that_is_made") do
-      server = serve(script: [%i[read_head_only stall], [:read, answer("right")]])
+      server = serve(script: [%i[read_head_only stall], [:read, response_bytes("right")]])
       http = client(server.url)
       assert_interrupted(way) { http.post("/", body: Enumerator.new { |out| (out << "x") && sleep }) }
       assert_equal "right", http.get("/").body
@@ -118,7 +118,7 @@ class TestInterrupts < TrunklineTest
 
   def test_interrupts_can_be_deferred
     gate = Queue.new
-    server = serve(script: [[:read, ->(_) { gate.pop }, answer("whole")]])
+    server = serve(script: [[:read, ->(_) { gate.pop }, response_bytes("whole")]])
     http = client(server.url)
     thread = Thread.new do
       Thread.handle_interrupt(Interruption => :never) { Thread.current[:body] = http.get("/").body }
@@ -133,7 +133,7 @@ class TestInterrupts < TrunklineTest
 
   def test_a_signal_handler_runs_while_a_call_waits
     handled = false
-    server = serve(script: [[:read, ->(_) { sleep 0.01 until handled }, answer("whole")]])
+    server = serve(script: [[:read, ->(_) { sleep 0.01 until handled }, response_bytes("whole")]])
     previous = trap(:USR1) { handled = true }
     signaller = Thread.new { server.wait_for_requests(1) && Process.kill(:USR1, Process.pid) }
     assert_equal "whole", client(server.url).get("/").body
@@ -144,7 +144,7 @@ class TestInterrupts < TrunklineTest
 
   def test_other_threads_run_while_a_call_waits
     ticks = 0
-    server = serve(script: [[:read, ->(_) { sleep 0.01 until ticks >= 10 }, answer("whole")]])
+    server = serve(script: [[:read, ->(_) { sleep 0.01 until ticks >= 10 }, response_bytes("whole")]])
     ticker = Thread.new { loop { sleep(0.01) && ticks += 1 } }
     assert_equal "whole", client(server.url).get("/").body
   ensure
@@ -160,7 +160,7 @@ class TestInterrupts < TrunklineTest
     eventually { server.connections.compact.all?(&:ended) }
   end
 
-  # The call runs in a thread of its own, which is interrupted while it waits.
+  # Runs the call in a separate thread, which is interrupted while it waits.
   def self.interrupted_after(seconds, call)
     thread = Thread.new(&call)
     thread.report_on_exception = false
@@ -173,7 +173,7 @@ class TestInterrupts < TrunklineTest
   private
 
   def assert_interrupted(way, &call)
-    seconds, = raised_after(Interruption) { WAYS.fetch(way).call(call) }
+    seconds, = raised_after(Interruption) { INTERRUPTS.fetch(way).call(call) }
     assert_took 0.2, seconds, 0.1
   end
 
@@ -182,7 +182,7 @@ class TestInterrupts < TrunklineTest
       next PHASES.fetch(phase).call(connection) if connection.number == 1
 
       connection.read_request
-      connection << answer("right")
+      connection << response_bytes("right")
     end
   end
 end

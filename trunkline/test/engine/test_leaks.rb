@@ -2,7 +2,7 @@
 
 require_relative "../test_helper"
 
-# What a call costs, and that it gives everything back.
+# The objects that a call allocates, and that it releases everything it uses.
 class TestLeaks < TrunklineTest
   MOST_OBJECTS = 12
 
@@ -57,7 +57,7 @@ class TestLeaks < TrunklineTest
   def test_forgotten_clients_with_a_pool_of_their_own_are_collected
     url = Nginx.url("/small")
     before = LeakCheck.descriptors.size
-    # In a thread of its own: what is left on its stack is gone with it.
+    # Uses a separate thread: references on its stack disappear when it ends.
     Thread.new { 50.times { Trunkline.new(timeout: 5, max_idle: 1).get(url) } }.join
     eventually("the connections of forgotten clients stay open") do
       Memory.collect
@@ -72,7 +72,7 @@ class TestLeaks < TrunklineTest
     assert_equal :eof, server.ended
   end
 
-  # As many as callers and names: the resolver has no thread without a name, also when all come at once.
+  # At most one thread per caller and per name: the resolver has no idle threads, also when all look-ups start at once.
   def test_native_threads_are_bounded
     http = client
     before = most = Memory.native_threads
@@ -80,7 +80,7 @@ class TestLeaks < TrunklineTest
       Thread.new do
         http.get("http://no-such-name-#{number}.invalid/")
       rescue Trunkline::Error
-        nil # of the resolver, or a timeout where no name server answers
+        nil # the resolver failed, or a timeout where no name server responds
       end
     end
     while callers.any?(&:alive?)
@@ -113,13 +113,13 @@ class TestLeaks < TrunklineTest
   def test_compaction
     skip "this Ruby cannot compact" unless GC.respond_to?(:compact)
     http = client(Nginx.url("/"))
-    kept = Array.new(50) { http.get("/small") }
+    responses = Array.new(50) { http.get("/small") }
     GC.compact
-    kept.each { |response| assert_equal [Nginx::SMALL, "133"], [response.body, response["content-length"]] }
+    responses.each { |response| assert_equal [Nginx::SMALL, "133"], [response.body, response["content-length"]] }
     assert_equal Nginx::SMALL, http.get("/small").body
   end
 
-  # Every new object collects the young ones first (1: no full collections, which would take minutes).
+  # Every new object triggers a minor collection (1: no major collections, which would take minutes).
   def test_stress
     http = client(Nginx.url("/"))
     refused = refused_port
@@ -134,7 +134,7 @@ class TestLeaks < TrunklineTest
 
   private
 
-  # As much garbage as the collector lets gather is no leak: warming up makes as much of it as what is measured.
+  # Garbage that is not collected yet is no leak: the warm-up makes as much of it as the measured calls.
   def growth(warm: 5000, calls: 5000)
     warm.times { yield } # rubocop:disable Style/ExplicitBlockArgument
     Memory.collect

@@ -2,9 +2,9 @@
 
 require_relative "../test_helper"
 
-# Whatever Ruby calls of the engine, private or not, with whatever arguments: an exception at most, never a crash.
+# Calling any method of the engine, private or not, with any arguments raises an exception at most, and never crashes.
 class TestEngineMisuse < TrunklineTest
-  # ---- what a Multi drives is its thread's alone
+  # ---- a Multi belongs to the thread that runs it
 
   def test_a_second_driver_is_refused
     server = serve { |connection| connection.read_request && connection.stall }
@@ -20,7 +20,7 @@ class TestEngineMisuse < TrunklineTest
     multi.close
   end
 
-  # The caller's code that makes a body runs inside of run.
+  # The caller's code that produces a body runs within Multi#run.
   {
     cancel: ->(multi, id) { multi.cancel(id) },
     close: ->(multi, _) { multi.close },
@@ -46,12 +46,12 @@ class TestEngineMisuse < TrunklineTest
   end
 
   def test_another_thread_cancels_while_a_large_body_is_copied
-    server = serve(chunked_answer(*(["x" * 4_000_000] * 4)))
+    server = serve(chunked_response(*(["x" * 4_000_000] * 4)))
     multi = Trunkline::Engine::Multi.new(pool)
     ids = Array.new(8) { |number| multi.add(request(server, "/#{number}"), nil, number) }
     refused = 0
     other = Thread.new do
-      until_refused { multi.cancel(0) } # until it is run: before, the requests could be cancelled
+      until_refused { multi.cancel(0) } # waits until run has started, since before the requests could be cancelled
       ids.cycle do |id|
         multi.cancel(id)
       rescue ThreadError
@@ -67,7 +67,7 @@ class TestEngineMisuse < TrunklineTest
   end
 
   def test_another_thread_closes_while_a_body_is_asked_for
-    server = serve { |connection| connection << answer if connection.read_request }
+    server = serve { |connection| connection << response_bytes if connection.read_request }
     refused = nil
     pieces = ["x", nil]
     multi = multi_for(server, "/", Producer.new do
@@ -83,7 +83,7 @@ class TestEngineMisuse < TrunklineTest
   end
 
   def test_the_response_of_a_stream_is_the_multis_until_it_is_over
-    server = serve(chunked_answer("one", "two"))
+    server = serve(chunked_response("one", "two"))
     multi = Trunkline::Engine::Multi.new(pool)
     multi.add(request(server, "/", streaming: true), nil, :tag)
     response = results_of(multi)[1]
@@ -108,7 +108,7 @@ class TestEngineMisuse < TrunklineTest
     multi.close
   end
 
-  # ---- everything with anything
+  # ---- any method with any arguments
 
   RANDOM_CALLS = <<~RUBY
     random = Random.new(Integer(ENV.fetch("SEED")))
@@ -168,7 +168,7 @@ class TestEngineMisuse < TrunklineTest
 
   2.times do |seed|
     define_method(:"test_random_calls_#{seed}") do
-      server = serve(chunked_answer("one", "two"))
+      server = serve(chunked_response("one", "two"))
       environment = { "SEED" => seed.to_s, "CALLS" => ENV.fetch("MISUSE_CALLS", "3000") }
       result = Subprocess.run("fast = #{server.url.inspect}; $VERBOSE = nil\n#{RANDOM_CALLS}", environment)
       assert_predicate result.status, :success?, result.err
@@ -178,7 +178,7 @@ class TestEngineMisuse < TrunklineTest
 
   private
 
-  # What gives the pieces of a body.
+  # Produces the pieces of a body.
   class Producer
     def initialize(&block)
       @block = block

@@ -3,10 +3,10 @@
 require_relative "../test_helper"
 require "trunkline/stubs"
 
-# What Engine::Multi#run adds to its caller's Array: tag, result and status (engine.rb).
+# Engine::Multi#run adds tag, result and status to its caller's Array (engine.rb).
 class TestMulti < TrunklineTest
   def test_a_whole_answer_comes_with_its_status
-    server = serve { |connection| connection << answer(status: "404 Not Found") if connection.read_request }
+    server = serve { |connection| connection << response_bytes(status: "404 Not Found") if connection.read_request }
     tag, response, status = results(server, streaming: false)
     assert_equal [:tag, 404, 404], [tag, response.status, status]
   end
@@ -19,7 +19,7 @@ class TestMulti < TrunklineTest
   end
 
   def test_the_parts_of_a_streamed_one_come_without
-    server = serve(chunked_answer("one"))
+    server = serve(chunked_response("one"))
     tags, parts, statuses = results(server, streaming: true).each_slice(3).to_a.transpose
     assert_kind_of Trunkline::Response, parts.first
     assert_equal "one", parts[1..-2].join

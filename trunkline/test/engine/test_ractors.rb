@@ -2,9 +2,9 @@
 
 require_relative "../test_helper"
 
-# Calls are for the main Ractor; any other one is told so in our words.
+# Only the main Ractor may make calls; in any other a call raises Trunkline's own error.
 class TestRactors < TrunklineTest
-  # In a program of its own: Ractors leave threads behind.
+  # Runs in a separate program, since Ractors leave threads behind.
   PROGRAM = <<~RUBY
     require "trunkline/persistent_http_client"
     require "trunkline/stubs"
@@ -14,7 +14,7 @@ class TestRactors < TrunklineTest
     Trunkline::NetHTTP.install!
     URL = "http://127.0.0.1:9".freeze
 
-    def tell
+    def print_outcome
       value = yield
       puts "value \#{value}"
     rescue Exception => error
@@ -27,9 +27,9 @@ class TestRactors < TrunklineTest
       ractor.respond_to?(:value) ? ractor.value : ractor.take
     end
 
-    # What a block raises in another Ractor.
+    # Reports the exception that the block raises in another Ractor.
     def elsewhere(&block)
-      tell { result(Ractor.new(&block)) }
+      print_outcome { result(Ractor.new(&block)) }
     end
   RUBY
 
@@ -46,39 +46,40 @@ class TestRactors < TrunklineTest
     end
   end
 
-  # After calls were made, too: what they left is not for others.
+  # The same after calls in the main Ractor, whose state must not be used by other Ractors.
   def test_a_call_in_another_ractor_after_calls_in_the_main_one
     refused_in("Trunkline.get(URL, timeout: 1) rescue nil; " \
                "elsewhere { Trunkline.get(URL, timeout: 1) }")
   end
 
   def test_a_client_is_not_copied
-    refused_in("http = Trunkline.new(URL, timeout: 1); tell { Ractor.new(http) { |copy| copy.get('/') } }")
-    refused_in("ractor = Ractor.new { Ractor.receive.get('/') }; tell { ractor.send(Trunkline.new(URL, timeout: 1)) }")
+    refused_in("http = Trunkline.new(URL, timeout: 1); print_outcome { Ractor.new(http) { |copy| copy.get('/') } }")
+    refused_in("ractor = Ractor.new { Ractor.receive.get('/') }; " \
+               "print_outcome { ractor.send(Trunkline.new(URL, timeout: 1)) }")
   end
 
   def test_a_client_is_not_shareable_and_goes_on
-    said = said_by("http = Trunkline.new(URL, timeout: 1)\ntell { Ractor.make_shareable(http) }\n" \
-                   "tell { http.get('/') }")
-    assert_match(/\ARactor::Error .*connections, which belong to the main Ractor/, said)
-    assert_match(/^Trunkline::ConnectError /, said)
+    output = output_of("http = Trunkline.new(URL, timeout: 1)\nprint_outcome { Ractor.make_shareable(http) }\n" \
+                       "print_outcome { http.get('/') }")
+    assert_match(/\ARactor::Error .*connections, which belong to the main Ractor/, output)
+    assert_match(/^Trunkline::ConnectError /, output)
   end
 
   def test_net_http_goes_its_own_way
-    said = said_by("tell { result(Ractor.new { Net::HTTP.allocate.send(:trunkline_enabled?) }) }; " \
-                   "tell { Net::HTTP.allocate.send(:trunkline_enabled?) }")
-    assert_equal "value false\nvalue true\n", said
+    output = output_of("print_outcome { result(Ractor.new { Net::HTTP.allocate.send(:trunkline_enabled?) }) }; " \
+                       "print_outcome { Net::HTTP.allocate.send(:trunkline_enabled?) }")
+    assert_equal "value false\nvalue true\n", output
   end
 
   private
 
   def refused_in(code)
-    said = said_by(code)
-    assert_match(/\ATrunkline::RactorError .*belong to the main Ractor.*; nothing was sent/, said)
-    assert_includes said, "facts queue none"
+    output = output_of(code)
+    assert_match(/\ATrunkline::RactorError .*belong to the main Ractor.*; nothing was sent/, output)
+    assert_includes output, "facts queue none"
   end
 
-  def said_by(code)
+  def output_of(code)
     result = Subprocess.run(PROGRAM + code)
     assert_predicate result.status, :success?, result.err
     result.out

@@ -2,7 +2,7 @@
 
 require_relative "../test_helper"
 
-# Each way to fail, a hundred times over: nothing may be left, and memory tools see every branch.
+# Each kind of failure, a hundred times: no resource may leak, and memory tools see every branch.
 class TestResources < TrunklineTest
   ROUNDS = 100
   HEAD = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"
@@ -61,12 +61,12 @@ class TestResources < TrunklineTest
     define_method(:"test_#{phase}_timeout") do
       url = url_stopping_in(phase)
       error_class = Trunkline.const_get(error_name)
-      at_once { |http| assert_raises(error_class) { http.get(url, timeout: { total: 10, phase => 0.05 }) } }
+      in_threads { |http| assert_raises(error_class) { http.get(url, timeout: { total: 10, phase => 0.05 }) } }
     end
   end
 
   def test_unread_streams
-    server = serve(answer("x" * 100_000))
+    server = serve(response_bytes("x" * 100_000))
     many_times(max_body_bytes: 1_000_000) { |http| http.get(server.url, stream: true).close }
   end
 
@@ -78,7 +78,7 @@ class TestResources < TrunklineTest
   end
 
   def test_blocks_that_raise
-    server = serve(answer("x" * 500))
+    server = serve(response_bytes("x" * 500))
     many_times { |http| assert_raises(KeyError) { http.get(server.url) { raise KeyError } } }
   end
 
@@ -103,10 +103,10 @@ class TestResources < TrunklineTest
     serve(script: [phase == :read ? [:read, "#{HEAD}half", :stall] : %i[read stall]]).url
   end
 
-  # What only waits can wait together.
-  def at_once(&call) = Array.new(10) { Thread.new { many_times(ROUNDS / 10, &call) } }.each(&:join)
+  # Runs rounds in parallel, for branches that only wait.
+  def in_threads(&call) = Array.new(10) { Thread.new { many_times(ROUNDS / 10, &call) } }.each(&:join)
 
-  # A new client for each round, so that its end is part of the branch.
+  # A new client for each round, so that closing it is part of the branch.
   def many_times(rounds = ROUNDS, **options)
     rounds.times do
       http = Trunkline.new(ca_file: TestCA.ca_file, **OPTIONS, **options)

@@ -2,40 +2,40 @@
 
 require_relative "../test_helper"
 
-# The battery: nothing is sent twice behind the caller's back, and nobody gets another's answer.
+# No request is sent twice without the caller's knowledge, and no call gets the response to another request.
 class TestSafety < TrunklineTest
   EVERY_VERB = %i[get head options trace put post patch delete].freeze
   SAFE = %i[get head options trace].freeze
 
-  # A step of a script: bytes that come when the test says so.
+  # A step of a server script that sends its bytes when the test calls #come.
   class Later
     def initialize(bytes)
       @bytes = bytes
-      @asked = Queue.new
+      @requested = Queue.new
       @written = Queue.new
     end
 
     def call(connection)
-      @asked.pop
+      @requested.pop
       connection << @bytes
       @written << true
     end
 
-    # They are written, and have had the time to arrive.
+    # Sends the bytes and waits until they have had the time to arrive.
     def come
-      @asked << true
+      @requested << true
       @written.pop
       sleep 0.05
     end
   end
 
-  # A kept connection on which the server reads the second request whole and then leaves without a byte.
-  DYING = [:read, Answers.answer, :read].freeze
+  # A kept connection on which the server reads the whole second request and then closes without a byte.
+  DYING = [:read, Responses.response_bytes, :read].freeze
 
   EVERY_VERB.each do |verb|
     %i[close reset].each do |way|
       define_method(:"test_#{verb}_is_not_sent_twice_when_a_kept_connection_ends_by_#{way}") do
-        server = serve(script: [[*DYING, way], [:read, answer("replayed"), :stall]])
+        server = serve(script: [[*DYING, way], [:read, response_bytes("replayed"), :stall]])
         http = client(server.url)
         http.get("/first")
         error = assert_raises_with(Trunkline::ConnectionClosed, sent: :all, attempt: 1) { http.public_send(verb, "/once") }
@@ -47,7 +47,7 @@ class TestSafety < TrunklineTest
 
   %i[post put get].each do |verb|
     define_method(:"test_#{verb}_is_not_sent_twice_over_tls") do
-      server = serve_tls(script: [[*DYING, :close], [:read, answer("replayed"), :stall]])
+      server = serve_tls(script: [[*DYING, :close], [:read, response_bytes("replayed"), :stall]])
       http = secure_client(server.url)
       http.get("/first")
       assert_raises_with(Trunkline::ConnectionClosed, sent: :all) { http.public_send(verb, "/once") }
@@ -57,7 +57,7 @@ class TestSafety < TrunklineTest
 
   SAFE.each do |verb|
     define_method(:"test_#{verb}_is_replayed_once_when_asked") do
-      server = serve(script: [[*DYING, :close], [:read, answer(""), :stall]])
+      server = serve(script: [[*DYING, :close], [:read, response_bytes(""), :stall]])
       http = client(server.url, replay: :safe)
       http.get("/first")
       response = http.public_send(verb, "/again")
@@ -71,7 +71,7 @@ class TestSafety < TrunklineTest
 
   %i[post put patch delete].each do |verb|
     define_method(:"test_#{verb}_is_not_replayed_when_safe_ones_are") do
-      server = serve(script: [[*DYING, :close], [:read, answer, :stall]])
+      server = serve(script: [[*DYING, :close], [:read, response_bytes, :stall]])
       http = client(server.url, replay: :safe)
       http.get("/first")
       assert_raises(Trunkline::ConnectionClosed) { http.public_send(verb, "/once") }
@@ -95,7 +95,7 @@ class TestSafety < TrunklineTest
   end
 
   def test_no_replay_after_the_first_byte
-    server = serve(script: [[*DYING, "HTTP/1.1 2", :close], [:read, answer, :stall]])
+    server = serve(script: [[*DYING, "HTTP/1.1 2", :close], [:read, response_bytes, :stall]])
     http = client(server.url, replay: :safe)
     http.get("/first")
     assert_raises(Trunkline::Error) { http.get("/again") }
@@ -103,7 +103,7 @@ class TestSafety < TrunklineTest
   end
 
   def test_a_replay_stays_inside_the_total
-    server = serve(script: [[:read, answer, :read, 0.2, :close], %i[read stall]])
+    server = serve(script: [[:read, response_bytes, :read, 0.2, :close], %i[read stall]])
     http = client(server.url, replay: :safe)
     http.get("/first")
     seconds, = raised_after(Trunkline::TotalTimeout) { http.get("/again", timeout: 0.4) }
@@ -111,7 +111,7 @@ class TestSafety < TrunklineTest
   end
 
   def test_a_connection_found_dead_is_not_used_and_not_told
-    server = serve(script: [[:read, answer("one"), :close], [:read, answer("two"), :stall]])
+    server = serve(script: [[:read, response_bytes("one"), :close], [:read, response_bytes("two"), :stall]])
     http = client(server.url)
     http.get("/")
     eventually { server.connections[0].socket.closed? }
@@ -121,7 +121,7 @@ class TestSafety < TrunklineTest
   end
 
   def test_a_timeout_is_one_attempt_also_on_a_kept_connection
-    server = serve(script: [[:read, answer, :read, :stall], %i[read stall]])
+    server = serve(script: [[:read, response_bytes, :read, :stall], %i[read stall]])
     http = client(server.url, replay: :safe)
     http.get("/")
     seconds, = raised_after(Trunkline::TimeoutError) { http.get("/again", timeout: 0.3) }
@@ -132,9 +132,9 @@ class TestSafety < TrunklineTest
   %w[at_once late].each do |moment|
     [false, true].each do |tls|
       define_method(:"test_poison_#{moment}_is_not_the_next_answer#{"_over_tls" if tls}") do
-        late = Later.new(answer("EVIL")) if moment == "late"
-        poisoned = late ? [answer("one"), late] : [answer("one") + answer("EVIL")]
-        script = [[:read, *poisoned, :stall], [:read, answer("two"), :stall]]
+        late = Later.new(response_bytes("EVIL")) if moment == "late"
+        poisoned = late ? [response_bytes("one"), late] : [response_bytes("one") + response_bytes("EVIL")]
+        script = [[:read, *poisoned, :stall], [:read, response_bytes("two"), :stall]]
         server = tls ? serve_tls(script: script) : serve(script: script)
         http = secure_client(server.url)
         assert_equal "one", http.get("/").body
@@ -147,8 +147,8 @@ class TestSafety < TrunklineTest
   end
 
   def test_a_request_timeout_answer_on_an_idle_connection_is_not_the_next_ones
-    late = Later.new(answer("too slow", status: "408 Request Timeout", "Connection" => "close"))
-    server = serve(script: [[:read, answer("one"), late, :close], [:read, answer("two"), :stall]])
+    late = Later.new(response_bytes("too slow", status: "408 Request Timeout", "Connection" => "close"))
+    server = serve(script: [[:read, response_bytes("one"), late, :close], [:read, response_bytes("two"), :stall]])
     http = client(server.url)
     http.get("/")
     late.come
@@ -157,7 +157,7 @@ class TestSafety < TrunklineTest
 
   def test_half_an_answer_is_poison_too
     late = Later.new("H")
-    server = serve(script: [[:read, answer("one"), late, :stall], [:read, answer("two"), :stall]])
+    server = serve(script: [[:read, response_bytes("one"), late, :stall], [:read, response_bytes("two"), :stall]])
     http = client(server.url)
     http.get("/")
     late.come
@@ -174,11 +174,12 @@ class TestSafety < TrunklineTest
     assert_equal 1, connections.uniq.size
   end
 
-  # Both answers in one write: what arrives only after the next request was sent cannot be told from its answer.
+  # Both responses are sent in one write: a response that arrives only after the next request was sent would be
+  # indistinguishable from that request's own.
   def test_poison_in_many_rounds
     server = serve do |connection|
       request = connection.read_request
-      connection << (answer(request.target) + answer("EVIL"))
+      connection << (response_bytes(request.target) + response_bytes("EVIL"))
       connection.stall
     end
     http = client(server.url)
@@ -202,7 +203,7 @@ class TestSafety < TrunklineTest
   def echo_slowly(connection)
     while (request = connection.read_request)
       sleep 0.005
-      connection << answer(request.target)
+      connection << response_bytes(request.target)
     end
   end
 end

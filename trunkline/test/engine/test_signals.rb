@@ -3,9 +3,9 @@
 require_relative "../test_helper"
 require_relative "../support/interruptible"
 
-# A signal's handler runs in the main thread at once, whatever that thread is waiting for, and whatever others do.
+# A signal's handler runs in the main thread at once, whatever that thread waits for, and whatever other threads do.
 class TestSignals < TrunklineTest
-  # What the process does beside.
+  # The activity of another thread of the process.
   OTHERS = {
     nothing: "",
     a_sleeping_thread: "Thread.new { sleep }",
@@ -14,7 +14,7 @@ class TestSignals < TrunklineTest
     a_busy_thread: "Thread.new { loop { 1 + 1 } }"
   }.freeze
 
-  # Each waits for ever in one phase.
+  # Calls each of which waits for ever in one phase.
   CALLS = {
     connect: "http.get(unconnected)",
     queue: "one = Trunkline.new(timeout: 30, max_connections_per_host: 1, max_idle: 1); " \
@@ -35,7 +35,7 @@ class TestSignals < TrunklineTest
 
   def setup
     super
-    # Says nothing; "/stopping" begins an answer.
+    # Never responds, except that "/stopping" gets the beginning of a response.
     @server = serve do |connection|
       request = connection.read_head_only
       connection << "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf" if request&.target == "/stopping"
@@ -46,7 +46,7 @@ class TestSignals < TrunklineTest
 
   OTHERS.each do |name, code|
     define_method(:"test_ctrl_c_beside_#{name}") do
-      # CRuby 3.1 gives the pipe that tells of signals to whichever thread sleeps first.
+      # CRuby 3.1 lets whichever thread sleeps first read the pipe that reports signals.
       took = Interruptible.run("#{prelude}#{code}\nsleep 0.1", CALLS, :INT)
       CALLS.each_key { |call| assert_operator took.fetch(call), :<, 0.5 + took[:late], "#{call} beside #{name}" }
     end
@@ -54,7 +54,7 @@ class TestSignals < TrunklineTest
 
   def test_a_handler_runs_and_the_call_goes_on
     gate = Queue.new
-    server = serve { |connection| connection << answer("whole") while connection.read_request && gate.pop }
+    server = serve { |connection| connection << response_bytes("whole") while connection.read_request && gate.pop }
     out = Subprocess.interact(<<~RUBY) do |pid, _|
       Thread.new { sleep }
       trap(:USR1) { $stdout.syswrite("handled ") }
@@ -80,7 +80,7 @@ class TestSignals < TrunklineTest
     RUBY
   end
 
-  # Java reads its classes of TLS with the first handshake, for a second, of which no wait is.
+  # JRuby loads Java's TLS classes at the first handshake: a second of work, in which nothing waits.
   REHEARSAL = <<~RUBY
     begin
       http.with(timeout: 1).get(silent.sub("http", "https"))

@@ -3,17 +3,17 @@
 require "stringio"
 require "zlib"
 
-# Answers for both engines: those of the fuzzing corpus, whole ones of each form, and mutations of them. The same seed
-# and number give the same case.
+# Responses for both engines: those of the fuzzing corpus, complete ones of each form, and mutations of these. The same
+# seed and number make the same case.
 module Cases
-  # verb: of the request; pieces: as they are written, with a pause between them where there is more than one
+  # verb: of the request; pieces: of the response, written with a pause between them
   Case = Struct.new(:number, :verb, :pieces) do
     def bytes = pieces.join
   end
 
-  # Each begins with three bytes that are for the fuzzer.
+  # The first three bytes of each file are parameters of the fuzzer.
   CORPUS = File.expand_path("../fuzz/corpus/http1_response", __dir__)
-  GZIP = Zlib.gzip("a body that was compressed\n" * 3).tap { |bytes| bytes[4, 4] = "\0" * 4 } # without the time
+  GZIP = Zlib.gzip("a body that was compressed\n" * 3).tap { |bytes| bytes[4, 4] = "\0" * 4 } # clears the time stamp
   WHOLE = [
     "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: b\r\nx-a: c\r\n\r\nhello",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n" \
@@ -63,7 +63,7 @@ module Cases
     end
   end
 
-  # Whole, a byte at a time, or where it happens to be.
+  # Returns the bytes whole, one at a time, or split at random places.
   def split(bytes, random, number)
     case number % 3
     when 0 then [bytes]

@@ -4,14 +4,14 @@ require "json"
 require "rbconfig"
 require_relative "origin"
 
-# Gives the same bytes to both engines, and says where they differ: in status, fields, body, trailers, error, phase,
-# what was sent, and whether the connection is kept.
+# Sends the same bytes to both engines, and reports differences in status, fields, body, trailers, error, phase, what
+# was sent, and whether the connection is kept.
 #
 #   ruby compare.rb COUNT SEED
 class CompareEngines
   ENGINES = %w[c ruby].freeze
   THREADS = 12
-  # Cases of one pair of processes.
+  # The number of cases for one pair of processes.
   AT_ONCE = 5_000
   SHOWN = 10
 
@@ -25,7 +25,7 @@ class CompareEngines
   # @return [Boolean] whether there is no difference
   def run
     (0...@count).step(AT_ONCE) { |from| compare(from, [AT_ONCE, @count - from].min) }
-    @differences.first(SHOWN).each { |one| tell(*one) }
+    @differences.first(SHOWN).each { |one| report(*one) }
     puts "seed #{@seed}: #{@count} answers, #{@differences.size} differences"
     @differences.empty?
   ensure
@@ -35,23 +35,23 @@ class CompareEngines
   private
 
   def compare(from, count)
-    told = ENGINES.map { |engine| Thread.new { answers(engine, from, count) } }.map(&:value)
+    results = ENGINES.map { |engine| Thread.new { results_of(engine, from, count) } }.map(&:value)
     (from...(from + count)).each do |number|
-      first, second = told.map { |all| all.fetch(number) }
+      first, second = results.map { |rows| rows.fetch(number) }
       @differences << [number, first, second] if first != second
     end
   end
 
-  def answers(engine, from, count)
-    command = [RbConfig.ruby, "-I", File.expand_path("../../lib", __dir__), File.join(__dir__, "answers.rb"),
+  def results_of(engine, from, count)
+    command = [RbConfig.ruby, "-I", File.expand_path("../../lib", __dir__), File.join(__dir__, "outcomes.rb"),
                @origin.port, @seed, from, count, THREADS].map(&:to_s)
     lines = IO.popen({ "TRUNKLINE_ENGINE" => engine }, command, &:readlines)
     raise "the engine #{engine} gave #{lines.size} of #{count} results" if lines.size != count
 
-    lines.to_h { |line| JSON.parse(line).then { |told| [told.delete("number").to_i, told] } }
+    lines.to_h { |line| JSON.parse(line).then { |row| [row.delete("number").to_i, row] } }
   end
 
-  def tell(number, first, second)
+  def report(number, first, second)
     one = (HTTP2Cases.number?(number) ? HTTP2Cases : Cases).make(@seed, number)
     puts "case #{number} of seed #{@seed}: #{one.verb}, #{one.pieces.size} pieces: #{one.bytes.inspect[0, 600]}"
     (first.keys | second.keys).each do |name|

@@ -4,8 +4,8 @@ require "protocol/hpack"
 require_relative "cases"
 require_relative "../support/http2/frame"
 
-# Answers over HTTP/2 for both engines: what a server sends on its only connection, whose only stream is 1, as frames
-# that are mutated. The same seed and number give the same case.
+# Responses over HTTP/2 for both engines: the mutated frames that a server sends on its only connection, whose only
+# stream is 1. The same seed and number make the same case.
 module HTTP2Cases
   ANSWERS = {
     plain: [[%w[:status 200], %w[content-length 5], %w[x-a b], %w[x-a c]], ["hello"]],
@@ -33,30 +33,30 @@ module HTTP2Cases
             [0x42, 0, 1, "unknown"], [:continuation, 4, 1, "\x88"], [:push_promise, 4, 1, "\0\0\0\x02\x88"],
             [:data, 0, 1, ""], [:data, 8, 1, "\x03abc\0\0\0"], [:data, 8, 1, "\x09abc"], [:data, 0, 1, "x" * 16_385],
             [:data, 1, 1, "last"]].freeze
-  # Every so many cases one is of HTTP/2.
+  # One in EVERY cases is an HTTP/2 case.
   EVERY = 4
-  # Types, flags, streams that a frame may get.
+  # Types, flags and streams that a mutation may give a frame.
   TYPES = [*0..10, 0x42].freeze
   FLAGS = [0, 1, 4, 5, 8, 9, 0x20, 0x2d, 0xff].freeze
   STREAMS = [0, 1, 2, 3, 0x7fff_ffff].freeze
 
   module_function
 
-  # @return [Boolean] whether the case of that number is one of these
+  # @return [Boolean] whether the case with this number is an HTTP/2 case
   def number?(number) = number % EVERY == EVERY - 1
 
   # @return [Cases::Case]
   def make(seed, number)
     random = Random.new((seed * 1_000_033) + number)
-    frames = [[:settings, 0, 0, random.rand(2).zero? ? "" : [3, 100].pack("nN")], *answer(random)]
+    frames = [[:settings, 0, 0, random.rand(2).zero? ? "" : [3, 100].pack("nN")], *response_frames(random)]
     random.rand(number < ANSWERS.size * EVERY ? 1 : 4).times { mutate(frames, random) }
     bytes = frames.map { |frame| Frame.new(*frame).to_bytes }.join
     random.rand(1..3).times { Cases.mutate(bytes, random) } if random.rand(8).zero?
     Cases::Case.new(number, Cases::METHODS[random.rand(Cases::METHODS.size)], pieces_of(bytes, frames, random, number))
   end
 
-  # @return [Boolean] whether the bytes end within a frame or a header section: an engine may find fault with what has
-  #   come of it before it misses the rest
+  # @return [Boolean] whether the bytes end within a frame or a header section: an engine may then report an error in
+  #   the incomplete part before it notices that the rest is missing
   def cut?(bytes)
     open = false
     while bytes.bytesize >= Frame::HEAD_BYTES
@@ -67,7 +67,8 @@ module HTTP2Cases
     open || !bytes.empty?
   end
 
-  # A request that is not processed goes again on the same connection or on another, as what follows has come or not.
+  # A case that refuses the request is sent in one piece: otherwise it would depend on timing whether the request is
+  # sent again on the same connection or on another.
   def pieces_of(bytes, frames, random, number)
     refuses = frames.any? do |type, _, _, payload|
       (type == :rst_stream && payload == [7].pack("N")) || (type == :goaway && payload.start_with?("\0\0\0\0"))
@@ -75,7 +76,7 @@ module HTTP2Cases
     refuses ? [bytes] : Cases.split(bytes, random, number)
   end
 
-  def answer(random)
+  def response_frames(random)
     fields, pieces = ANSWERS.values[random.rand(ANSWERS.size)]
     encoding = Protocol::HPACK::Context.new
     frames = random.rand(4).zero? ? [head(encoding, [%w[:status 103], %w[link </a>]])] : []

@@ -1,16 +1,16 @@
 # frozen_string_literal: true
 
-# How much of the suite the lists leave out, on the engine in Ruby on CRuby, on JRuby 10 and on JRuby 9.4. It ends with
-# a status of 1 when that is too much anywhere, or when an entry of a list names no test.
+# Reports how much of the suite the lists leave out, for the engine in Ruby on CRuby, on JRuby 10 and on JRuby 9.4. It
+# exits with status 1 when that is too much for any of them, or when an entry of a list matches no test.
 
 require "minitest"
 
-# The tests are counted, not run.
+# Prevents the tests from running: they are only counted.
 def Minitest.autorun = nil
 
 require "test_helper"
 
-# The tests of the files, and what the lists leave out of them.
+# The tests of all files, and the tests that the lists leave out.
 class LeftOut
   MOST = 0.02
   WHERE = {
@@ -27,7 +27,7 @@ class LeftOut
     end
   end
 
-  # @return [Boolean] whether they are few everywhere, and each entry names one
+  # @return [Boolean] whether every list leaves out few tests, and each entry matches one
   def few?
     faults = WHERE.flat_map { |where, lists| faults(where, Engines.left_out(lists)) }
     puts faults, "#{WHERE.size} passed, #{faults.size} failed"

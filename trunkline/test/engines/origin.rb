@@ -3,9 +3,10 @@
 require "socket"
 require_relative "http2_cases"
 
-# Serves the cases: the path of a request has its number. When a client waits for more than there is, it gets the end.
+# Serves the cases: the path of a request is the number of its case. A client that waits for more than the case's bytes
+# gets the end of the connection.
 class EnginesOrigin
-  # Seconds that a client gets to act on all that was written.
+  # Seconds for which a client may act after all bytes were written.
   PATIENCE = 0.1
 
   attr_reader :port
@@ -42,19 +43,19 @@ class EnginesOrigin
     socket.close_write
     socket.wait_readable(5)
   rescue SystemCallError, IOError
-    nil # the client has left
+    nil # the client has closed the connection
   ensure
     socket.close
   end
 
-  # A client over HTTP/2 says more than its request. What lies there unread would reset the connection.
+  # An HTTP/2 client sends more than its request. Closing with unread data would reset the connection.
   def drain(socket)
     socket.readpartial(65_536) while socket.wait_readable(PATIENCE)
     socket.close_write
     socket.readpartial(65_536) while socket.wait_readable(5)
   end
 
-  # @return [Integer, nil]
+  # @return [Integer, nil] the number of the case
   def read_request(socket)
     line = socket.gets or return
     return read_stream(socket) if line.start_with?("PRI ")
@@ -67,7 +68,7 @@ class EnginesOrigin
     line[%r{/(\d+)}, 1].to_i
   end
 
-  # @return [Integer, nil] of a request over HTTP/2
+  # @return [Integer, nil] the number of the case, from a request over HTTP/2
   def read_stream(socket)
     socket.read("\r\nSM\r\n\r\n".bytesize)
     while (head = socket.read(Frame::HEAD_BYTES))

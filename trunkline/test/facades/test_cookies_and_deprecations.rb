@@ -6,23 +6,23 @@ require "faraday/adapter/trunkline"
 require "net/http"
 require "trunkline/net_http"
 
-# cookies: and deprecations: of programs that stay with another library's API.
+# The options cookies: and deprecations: of programs that use Trunkline through another library's API.
 class TestCookiesAndDeprecations < TrunklineTest
   def setup
-    @told = []
-    @options = { cookies: true, deprecations: ->(deprecation) { @told << deprecation.endpoint[/\S+\z/] } }
-    @server = serve(answer("in", "Set-Cookie" => "sid=1; Path=/", "Deprecation" => "true"))
+    @reported = []
+    @options = { cookies: true, deprecations: ->(deprecation) { @reported << deprecation.endpoint[/\S+\z/] } }
+    @server = serve(response_bytes("in", "Set-Cookie" => "sid=1; Path=/", "Deprecation" => "true"))
   end
 
-  def assert_kept_and_told
+  def assert_kept_and_reported
     assert_equal [nil, "sid=1"], @server.requests.map { |request| request["Cookie"] }
-    assert_equal [@server.url("/a")], @told
+    assert_equal [@server.url("/a")], @reported
   end
 
   def test_net_http
     Trunkline::NetHTTP.install!(**@options)
     2.times { assert_equal "in", Net::HTTP.get(URI(@server.url("/a"))) }
-    assert_kept_and_told
+    assert_kept_and_reported
   ensure
     Trunkline::NetHTTP.install!
     Trunkline::NetHTTP.uninstall!
@@ -31,21 +31,21 @@ class TestCookiesAndDeprecations < TrunklineTest
   def test_faraday
     connection = Faraday.new(@server.url) { |faraday| faraday.adapter :trunkline, **@options }
     2.times { assert_equal "in", connection.get("/a").body }
-    assert_kept_and_told
+    assert_kept_and_reported
     connection.close
   end
 
   TYPHOEUS = <<~'RUBY'
     require "trunkline/typhoeus"
-    told = []
-    Typhoeus::Config.policies = { cookies: true, deprecations: ->(deprecation) { told << deprecation.endpoint } }
+    reported = []
+    Typhoeus::Config.policies = { cookies: true, deprecations: ->(deprecation) { reported << deprecation.endpoint } }
     hydra = Typhoeus::Hydra.new
     2.times do
       hydra.queue(Typhoeus::Request.new("#{ARGV[0]}/a"))
       hydra.run
       Typhoeus.get("#{ARGV[0]}/b")
     end
-    puts told
+    puts reported
   RUBY
 
   def test_typhoeus

@@ -4,10 +4,10 @@ require_relative "../test_helper"
 require "faraday"
 require "trunkline/faraday"
 
-# egress: through the facades, whose users get the errors that they know.
+# The option egress: through the facades, whose users get the errors of the replaced library.
 class TestEgressOfFacades < TrunklineTest
   def test_faraday
-    server = serve(answer)
+    server = serve(response_bytes)
     faraday = Faraday.new(server.url) { |one| one.adapter :trunkline, egress: :public }
     error = assert_raises(Faraday::ConnectionFailed) { faraday.get("/") }
     assert_instance_of Trunkline::EgressRefused, error.wrapped_exception
@@ -16,7 +16,7 @@ class TestEgressOfFacades < TrunklineTest
     faraday&.close
   end
 
-  # The second address is one that Trunkline refuses as a host and the system's resolver takes.
+  # The second address is one that Trunkline refuses as a host and that the system's resolver accepts.
   NET_HTTP = <<~RUBY
     require "socket"
     require "trunkline/net_http"

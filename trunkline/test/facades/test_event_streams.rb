@@ -7,13 +7,13 @@ require "trunkline/faraday"
 require "trunkline/net_http"
 require "faraday/net_http"
 
-# Streams of events through the facades, in lockstep: the server sends an event when the caller's block has seen the one
-# before it, so a facade that waited for more would wait until its timeout.
+# Streams of events through the facades, in lockstep: the server sends an event only after the caller's block has
+# received the one before, so a facade that buffered more would run into its timeout.
 class TestEventStreams < TrunklineTest
   EVENTS = Array.new(5) { |number| "data: #{number}\n\n" }.freeze
 
-  # How callers stream: the URL and a block for each piece.
-  WAYS = {
+  # The ways of streaming: each takes the URL and a block for each piece.
+  CALL_STYLES = {
     adapter: ->(test, url, &seen) { test.streamed(:trunkline, url) { |chunk, *| seen.call(chunk) } },
     adapter_in_parallel: lambda do |test, url, &seen|
       connection = test.faraday(:trunkline, url)
@@ -33,7 +33,7 @@ class TestEventStreams < TrunklineTest
 
   CODINGS = { plain: [], gzip: [31], deflate: [15] }.freeze # window bits of zlib
 
-  WAYS.each do |name, way|
+  CALL_STYLES.each do |name, way|
     CODINGS.each do |coding, bits|
       next if name == :adapter_in_parallel && coding != :plain
 
@@ -48,7 +48,7 @@ class TestEventStreams < TrunklineTest
 
     define_method(:"test_#{name}_may_be_left_early") do
       server = serve do |connection|
-        connection.read_request && (connection << head << Answers.chunk(EVENTS.first))
+        connection.read_request && (connection << head << Responses.chunk(EVENTS.first))
         connection.stall
       end
       assert_equal(:left, catch(:done) { way.call(self, server.url) { throw :done, :left } })
@@ -57,16 +57,16 @@ class TestEventStreams < TrunklineTest
     end
 
     define_method(:"test_#{name}_tells_of_a_stream_that_breaks_off") do
-      server = serve { |connection| connection.read_request && (connection << head << Answers.chunk(EVENTS.first)) }
+      server = serve { |connection| connection.read_request && (connection << head << Responses.chunk(EVENTS.first)) }
       pieces = []
       error = assert_raises(Faraday::ConnectionFailed, EOFError) { way.call(self, server.url) { |chunk| pieces << chunk.dup } }
       assert_equal EVENTS.first(1), pieces, error.message
     end
   end
 
-  # One, two and three parameters, as Procs of any of them are given.
+  # Procs with one, two or three parameters are accepted.
   def test_parameters_of_on_data
-    url = serve(Answers.chunked_answer(*EVENTS, "X-A" => "1")).url
+    url = serve(Responses.chunked_response(*EVENTS, "X-A" => "1")).url
     blocks = [->(all) { proc { |chunk| all << [chunk] } },
               ->(all) { proc { |chunk, size| all << [chunk, size] } },
               ->(all) { proc { |chunk, size, env| all << [chunk, size, env.status, env.response_headers["x-a"]] } }]
@@ -81,27 +81,27 @@ class TestEventStreams < TrunklineTest
     end
   end
 
-  # As with net_http: the body of an error goes to on_data, and raise_error raises behind it.
+  # Like net_http: the body of an error goes to on_data, and then raise_error raises.
   def test_an_error_status_with_on_data
-    url = serve(answer("{\"error\":1}", status: "429 Too Many Requests", "Retry-After" => "7")).url
+    url = serve(response_bytes("{\"error\":1}", status: "429 Too Many Requests", "Retry-After" => "7")).url
     seen = %i[net_http trunkline].map do |adapter|
-      told = []
+      reported = []
       connection = faraday(adapter, url) { |builder| builder.response :raise_error }
       error = assert_raises(Faraday::TooManyRequestsError) do
-        connection.get { |request| request.options.on_data = proc { |chunk, _, env| told << [chunk, env.status] } }
+        connection.get { |request| request.options.on_data = proc { |chunk, _, env| reported << [chunk, env.status] } }
       end
-      [told, error.response_status, error.response_headers["retry-after"], error.response_body]
+      [reported, error.response_status, error.response_headers["retry-after"], error.response_body]
     end
     assert_equal(*seen)
     assert_equal [["{\"error\":1}", 429]], seen.last.first
   end
 
-  # A model may speak for longer than timeout: it is for each wait, as with net_http.
+  # A model's stream may last longer than timeout, which limits each wait, as with net_http.
   def test_a_stream_that_is_longer_than_its_timeout
     server = serve do |connection|
       while connection.read_request
         connection << head
-        EVENTS.each { |event| sleep(0.3) && (connection << Answers.chunk(event)) }
+        EVENTS.each { |event| sleep(0.3) && (connection << Responses.chunk(event)) }
         connection << "0\r\n\r\n"
       end
     end
@@ -117,7 +117,7 @@ class TestEventStreams < TrunklineTest
   def test_a_silent_stream_is_given_up
     server = serve do |connection|
       connection.read_request
-      connection << head << Answers.chunk("x")
+      connection << head << Responses.chunk("x")
       connection.stall
     end
     pieces = []
@@ -161,10 +161,10 @@ class TestEventStreams < TrunklineTest
     connection.read_request or return
     connection << head(coding)
     EVENTS.each do |event|
-      connection << Answers.chunk(zlib ? zlib.deflate(event, Zlib::SYNC_FLUSH) : event)
+      connection << Responses.chunk(zlib ? zlib.deflate(event, Zlib::SYNC_FLUSH) : event)
       Timeout.timeout(10) { seen.pop }
     end
-    connection << Answers.chunk(zlib.finish) if zlib
+    connection << Responses.chunk(zlib.finish) if zlib
     connection << "0\r\n\r\n"
   end
 end

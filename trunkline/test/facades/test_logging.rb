@@ -8,17 +8,17 @@ require "faraday/adapter/trunkline"
 require "net/http"
 require "trunkline/net_http"
 
-# logger:, log:, curl: and redact: of programs that stay with another library's API.
+# The options logger:, log:, curl: and redact: of programs that use Trunkline through another library's API.
 class TestLoggingOfFacades < TrunklineTest
   def setup
-    @server = serve(answer("in"))
+    @server = serve(response_bytes("in"))
     @out = StringIO.new
     @options = { logger: Logger.new(@out), log: :headers, curl: true, redact: ["pin"] }
   end
 
   def url = @server.url("/a?pin=SECRET")
 
-  def assert_told(text, times: 1)
+  def assert_reported(text, times: 1)
     refute_includes text, "SECRET"
     assert_equal times, text.scan(/ GET \S+\?pin=\[hidden\] 200 in /).size, text
     assert_equal times, text.scan(/^  < 200 OK$/).size
@@ -28,7 +28,7 @@ class TestLoggingOfFacades < TrunklineTest
   def test_net_http
     Trunkline::NetHTTP.install!(**@options)
     2.times { assert_equal "in", Net::HTTP.get(URI(url)) }
-    assert_told @out.string, times: 2
+    assert_reported @out.string, times: 2
   ensure
     Trunkline::NetHTTP.install!
     Trunkline::NetHTTP.uninstall!
@@ -37,7 +37,7 @@ class TestLoggingOfFacades < TrunklineTest
   def test_faraday
     connection = Faraday.new(url) { |faraday| faraday.adapter :trunkline, **@options }
     assert_equal "in", connection.get.body
-    assert_told @out.string
+    assert_reported @out.string
     connection.close
   end
 
@@ -54,6 +54,6 @@ class TestLoggingOfFacades < TrunklineTest
   def test_typhoeus
     out, err, status = Subprocess.run_command({}, [*Subprocess.command(TYPHOEUS), url])
     assert_predicate status, :success?, err
-    assert_told out, times: 2
+    assert_reported out, times: 2
   end
 end

@@ -10,16 +10,16 @@ require "openai"
 require "ruby_llm"
 
 # Libraries for model APIs, unchanged, over the Faraday adapter and over Net::HTTP after install!: in lockstep, so that
-# a token that were held back until the next one would last until the timeout.
+# a token that is buffered until the next one leads to a timeout.
 class TestModelStreams < TrunklineTest
   TOKENS = %w[Hel lo there].freeze
   TYPE = "Content-Type: text/event-stream\r\n"
   HEAD = "HTTP/1.1 200 OK\r\n#{TYPE}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n".freeze
   PATIENCE = 10
 
-  # How each is asked, and what its API sends for a token.
+  # How each API is called, and the bytes that it sends for a token.
   OPENAI = ->(token) { %(data: {"id":"1","model":"gpt","choices":[{"index":0,"delta":{"content":"#{token}"}}]}\n\n) }
-  # The library needs it before the first token, and gives it to the block as well.
+  # The library needs this before the first token, and passes it to the block as well.
   BEGINNING = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"content\":[],\"usage\":{}}}\n\n" \
               "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0," \
               "\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n"
@@ -36,7 +36,7 @@ class TestModelStreams < TrunklineTest
         .chat(parameters: { model: "gpt", messages: MESSAGES, stream: stream })
     end],
     anthropic: [ANTHROPIC, lambda do |url, &seen|
-      Anthropic.configure { |config| config.uri_base = "#{url}/" } # the client's own is not used
+      Anthropic.configure { |config| config.uri_base = "#{url}/" } # the client's own setting is ignored
       stream = ->(event) { event.dig("delta", "text")&.then(&seen) }
       Anthropic::Client.new(access_token: "sk", request_timeout: PATIENCE)
         .messages(parameters: { model: "claude", messages: MESSAGES, max_tokens: 9, stream: stream })
@@ -56,14 +56,14 @@ class TestModelStreams < TrunklineTest
 
   LIBRARIES.each do |name, (event, ask)|
     { adapter: :over_the_adapter, installed: :installed }.each do |how, around|
-      next if name == :ruby_llm && how == :adapter # it names net_http itself
+      next if name == :ruby_llm && how == :adapter # it always uses Faraday's net_http adapter
 
       define_method(:"test_#{name}_#{how}") do
         seen = Thread::Queue.new
         server = serve { |connection| in_lockstep(connection, seen, event) }
-        told = []
-        send(around) { ask.call(server.url) { |token| seen << told.push(token) } }
-        assert_equal TOKENS, told.compact.reject(&:empty?)
+        reported = []
+        send(around) { ask.call(server.url) { |token| seen << reported.push(token) } }
+        assert_equal TOKENS, reported.compact.reject(&:empty?)
       end
     end
   end

@@ -6,9 +6,10 @@ require "trunkline"
 require_relative "../support/leak_check"
 require_relative "calls"
 
-# One way to call, in a process forked for it, while the nth call of one function fails; and then a call without that.
+# Makes a call in one way, in a process forked for it, while the nth call of one function fails; then makes a call
+# without that failure.
 class Attempt
-  # Paths are those of ../chaos/origin.rb.
+  # The paths are those of ../chaos/origin.rb.
   WAYS = {
     get: ->(own, http) { own.call("GET", "echo") { |path| http.get(path).body } },
     post: ->(own, http) { own.call("POST", "echo") { |path| http.post(path, body: "b" * 100_000).body } },
@@ -33,12 +34,12 @@ class Attempt
       http.each(settles.keys, concurrency: 3) { |path, result| settles.fetch(path).call(result) }
     end
   }.freeze
-  PATIENCE = 50 # hundredths of a second in which what was closed is gone
+  PATIENCE = 50 # hundredths of a second within which closed descriptors are gone
   OPTIONS = { timeout: { total: 2, connect: 1 }, max_idle: 8 }.freeze
 
-  # @param base [String] of the listener
-  # @param name [String] which the names of requests begin with
-  # @param kept [Boolean] on a connection that was there before
+  # @param base [String] the URL of the listener
+  # @param name [String] the prefix of the names of requests
+  # @param kept [Boolean] whether the call uses a kept connection
   def initialize(way, base, name, kept:, **options)
     @way = WAYS.fetch(way)
     @future = way == :future
@@ -50,8 +51,8 @@ class Attempt
     @unsettled = {}
   end
 
-  # @return [Hash] hit: whether the call came; requests: how many were made; outcomes: [name, verb, outcome, sent] of
-  #   each; wrong: what must not be
+  # @return [Hash] hit: whether the nth call was made; requests: the number of requests; outcomes: [name, verb, outcome,
+  #   sent] of each request; wrong: violations
   def run(function, error, nth)
     before = open_now
     WAYS.fetch(:get).call(self, @http) if @kept
@@ -62,7 +63,7 @@ class Attempt
     { hit: hit, requests: @requests, outcomes: @outcomes, wrong: wrong }
   end
 
-  # Makes a request, and notes what it came to.
+  # Makes a request, and records its outcome.
   # @yieldparam path [String]
   # @yieldreturn [String] the body
   def call(verb, kind)
@@ -70,8 +71,8 @@ class Attempt
     note(name, verb, outcome(name) { yield("/#{kind}/#{name}") })
   end
 
-  # As call, for a request that is made with others.
-  # @yieldparam settle [Proc] to call with the response or the error
+  # Does the same as #call for a request that is made together with others.
+  # @yieldparam settle [Proc] takes the response or the error
   def later(verb, kind)
     name = next_name
     @unsettled[name] = verb
@@ -95,7 +96,7 @@ class Attempt
     [error.class.name, (error.sent if error.respond_to?(:sent)), error.message[0, 200]]
   end
 
-  # A batch that fails as a whole says so to all that were in it.
+  # When a batch raises as a whole, its error is the outcome of every request that has none yet.
   def guarded
     yield
   rescue Trunkline::Error, NoMemoryError => error
@@ -115,7 +116,7 @@ class Attempt
     wrong
   end
 
-  # Futures have a thread and its epoll, which linger.
+  # Leaves out the epoll instance of the futures' thread, which keeps it open while the thread lingers.
   def open_now
     LeakCheck.descriptors.to_a.reject do |_, target|
       LeakCheck::KEPT.match?(target) || (@future && target == "anon_inode:[eventpoll]")

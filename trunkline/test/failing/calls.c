@@ -16,20 +16,20 @@
 #include <unistd.h>
 
 /*
- * Preloaded before Ruby: makes the n-th call of one function fail when the extension makes it, and
- * no call of anybody else (the caller is known by its return address). Calls are counted in all
- * threads. Ruby arms and disarms it through Fiddle: see calls.rb.
+ * Preloaded before Ruby: makes the n-th call of one function fail if the extension makes it; calls
+ * of other code, identified by the return address, do not fail. Calls are counted in all threads.
+ * Ruby arms and disarms it through Fiddle: see calls.rb.
  */
 
-static uintptr_t from, to; /* the extension's code */
+static uintptr_t from, to; /* the address range of the extension's code */
 static char wanted[32];
 static int failure;   /* an errno */
-static long left = 0; /* counts down; 0 and below: none fails */
+static long left = 0; /* counts down; at 0 and below no call fails */
 static int hit = 0;
 
 /*
  * Makes the `nth` call of `name` from code between `begin` and `end` fail with the errno `number`.
- * malloc stands for everything that allocates.
+ * "malloc" includes all functions that allocate.
  */
 void failing_arm(void *begin, void *end, const char *name, long nth, int number);
 void failing_arm(void *begin, void *end, const char *name, long nth, int number) {
@@ -41,7 +41,7 @@ void failing_arm(void *begin, void *end, const char *name, long nth, int number)
     __atomic_store_n(&left, nth, __ATOMIC_RELEASE);
 }
 
-/* Returns 1 when the call has come and has failed. */
+/* Returns 1 when the n-th call was made and has failed. */
 int failing_disarm(void);
 int failing_disarm(void) {
     __atomic_store_n(&left, 0, __ATOMIC_RELEASE);
@@ -58,12 +58,12 @@ static bool fails(const char *name, void *caller) {
     return true;
 }
 
-/* ---- what epoll watches ---- */
+/* ---- the descriptors that epoll watches ---- */
 
 #define WATCHED 1024 /* descriptors */
 
 static struct {
-    int epoll; /* plus 1; 0: it is not watched */
+    int epoll; /* plus 1; 0: the descriptor is not watched */
     struct epoll_event event;
 } watching[WATCHED];
 
@@ -74,8 +74,9 @@ static void note_watch(int epoll, int what, int on, const struct epoll_event *ev
 }
 
 /*
- * The kernel tells epoll of each socket that it has refused with EAGAIN, as soon as it would not
- * refuse it again. This socket is ready all the time, and edge-triggered epoll would never tell.
+ * After a real EAGAIN, the kernel reports the descriptor to epoll as soon as it is ready. This
+ * descriptor is ready all the time, so edge-triggered epoll would never report it without this
+ * EPOLL_CTL_MOD.
  */
 static void tell_again(int fd) {
     if (failure != EAGAIN || fd < 0 || fd >= WATCHED || watching[fd].epoll == 0) return;
@@ -86,7 +87,7 @@ static void tell_again(int fd) {
     errno = failure;
 }
 
-/* ---- memory: by glibc's own names, since dlsym allocates ---- */
+/* ---- memory: functions by glibc's internal names, since dlsym allocates ---- */
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
@@ -112,7 +113,7 @@ char *strdup(const char *text) {
     return copy == NULL ? NULL : memcpy(copy, text, size);
 }
 
-/* ---- what returns -1 and sets errno ---- */
+/* ---- functions that return -1 and set errno ---- */
 
 #define FAILING(type, name, parameters, arguments)                   \
     type name parameters {                                           \
@@ -163,7 +164,7 @@ int epoll_ctl(int epoll, int what, int on, struct epoll_event *event) {
     return result;
 }
 
-/* A connect that a signal has interrupted goes on. */
+/* A connect that is interrupted by a signal continues in the background. */
 int connect(int fd, const struct sockaddr *peer, socklen_t size) {
     static int (*next)(int, const struct sockaddr *, socklen_t);
     bool failed = fails("connect", CALLER);
@@ -174,7 +175,7 @@ int connect(int fd, const struct sockaddr *peer, socklen_t size) {
     return result;
 }
 
-/* ---- what returns its error ---- */
+/* ---- functions that return their error ---- */
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
                    void *argument) {

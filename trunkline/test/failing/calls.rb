@@ -5,20 +5,21 @@ require "open3"
 require "rbconfig"
 require "tmpdir"
 
-# Functions that fail when the extension calls them: see calls.c, which is compiled here and must be preloaded.
+# Functions that are made to fail when the extension calls them: see calls.c, which is compiled here and must be
+# preloaded.
 module Calls
   SOURCE = File.join(__dir__, "calls.c")
   EXHAUSTED = [Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ENOBUFS].freeze
   HARMLESS = [Errno::EINTR, Errno::EAGAIN].freeze
   NAMES = %w[socket bind connect send recv recvmsg read writev epoll_create1 epoll_ctl epoll_wait eventfd getsockopt
              setsockopt poll ppoll pthread_create getaddrinfo].freeze
-  # [function, error]. Wakers write to an eventfd or a pipe of their own, which a signal alone can keep from that: a
-  # full one has woken already.
+  # [function, error]. A waker writes to its own eventfd or pipe; such a write can fail only by a signal, since a full
+  # one has woken already.
   ALL = [["malloc", Errno::ENOMEM], ["write", Errno::EINTR], *NAMES.product(EXHAUSTED + HARMLESS)].freeze
 
   module_function
 
-  # @return [String] the library, compiled
+  # @return [String] the path of the compiled library
   def build(folder)
     library = File.join(folder, "calls.so")
     output, status = Open3.capture2e(RbConfig::CONFIG["CC"], "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl")
@@ -30,7 +31,7 @@ module Calls
   # @return [Boolean] whether this process was started with the library
   def preloaded? = !arm.nil?
 
-  # The nth call of the function fails while the block runs.
+  # Makes the nth call of the function fail while the block runs.
   # @return [Boolean] whether there was an nth call
   def failing(name, error, nth)
     arm.call(*code, name, nth, error::Errno)
@@ -40,7 +41,7 @@ module Calls
     disarm.call
   end
 
-  # Where the extension's code is.
+  # The address range of the extension's code.
   def code
     @code ||= begin
       lines = File.readlines("/proc/self/maps").grep(%r{ r-xp .*/trunkline\.so$})

@@ -5,20 +5,20 @@ require "set"
 require_relative "../support/test_ca"
 require_relative "attempt"
 
-# Each allocation and each call of the system that the engine makes on the way of a call is made to fail once: the nth,
-# for each n until there is none. No process may crash or hang, each request has one outcome, which is an answer of its
-# own or an error of a class that says what it is, with a true `sent`, no POST arrives twice, nothing stays open, and
-# the next call is answered.
+# Makes each allocation and each system call of the engine during a call fail once: the nth, for each n until fewer are
+# made. No process may crash or hang; each request has one outcome, which is its own response or an error of a matching
+# class with a true `sent`; no POST may arrive twice; no descriptor may stay open; and the next call must get its
+# response.
 #
 #   LD_PRELOAD=calls.so ruby failing.rb WAYS LISTENERS FUNCTIONS MOST    (lists with commas, or "all")
 #
 # MOST bounds n.
 class Failing
-  LIMIT = 20 # seconds in which an attempt has ended
+  LIMIT = 20 # seconds within which an attempt must end
   LISTENERS = { "plain" => "http", "tls" => "https", "h2" => "https" }.freeze
-  # What is written or read again: nothing may be lost.
+  # Functions that are called again after a harmless error, so that the call must succeed.
   AGAIN = %w[send recv recvmsg read write writev epoll_wait poll ppoll].freeze
-  # Which classes say that there was no memory, no descriptor, or that the system refused.
+  # The error classes that match a lack of memory or descriptors, or a refusal by the system.
   RIGHT = {
     "malloc" => %w[Trunkline::Error NoMemoryError Trunkline::TLSError Trunkline::ResolveError Trunkline::ConnectError],
     "getaddrinfo" => %w[Trunkline::ResolveError], "pthread_create" => %w[Trunkline::ResolveError Trunkline::Error]
@@ -37,7 +37,7 @@ class Failing
     @attempts = 0
   end
 
-  # @return [Array<String>] what must not be
+  # @return [Array<String>] violations
   def run
     start_origin
     @plan.each { |way, listener, kept| @calls.each { |name, error| each_call(way, listener, kept, name, error) } }
@@ -56,11 +56,11 @@ class Failing
 
   def start_origin
     ports = File.join(@folder, "ports.json")
-    lifeline, @lifeline = IO.pipe # whose end tells the origin that this process has gone
+    pipe_end, @parent_exit_pipe = IO.pipe # its end of file tells the origin that this process has ended
     FileUtils.touch(requests)
     program = File.join(__dir__, "../chaos/origin.rb")
     files = [requests, TestCA.certificate_file(:localhost), TestCA.key_file(:localhost)]
-    @origin = Process.spawn({ "LD_PRELOAD" => nil }, RbConfig.ruby, "-W0", program, "1", ports, *files, in: lifeline)
+    @origin = Process.spawn({ "LD_PRELOAD" => nil }, RbConfig.ruby, "-W0", program, "1", ports, *files, in: pipe_end)
     limit = now + 20
     sleep 0.02 until File.exist?(ports) || now > limit
     @ports = JSON.parse(File.read(ports))
@@ -76,7 +76,7 @@ class Failing
     end
   end
 
-  # @return [Hash] what Attempt#run returned in a process of its own
+  # @return [Hash] the result of Attempt#run in a separate process
   def attempt(way, listener, kept, label)
     @attempts += 1
     reader, writer = IO.pipe
@@ -85,7 +85,7 @@ class Failing
       options = { ca_file: TestCA.ca_file, **(listener == "h2" ? { http: :h2 } : {}) }
       writer.write(JSON.generate(yield(Attempt.new(way, base, label, kept: kept, **options))))
       exit!(0)
-    rescue Exception => error # rubocop:disable Lint/RescueException -- told to the parent
+    rescue Exception => error # rubocop:disable Lint/RescueException -- reported to the parent
       writer.write(JSON.generate(hit: true, requests: 0, outcomes: [], wrong: [error.full_message(highlight: false)]))
       exit!(0)
     end
@@ -94,13 +94,13 @@ class Failing
   end
 
   def ended(reader, pid)
-    told = reader.read if reader.wait_readable(LIMIT)
-    Process.kill(:KILL, pid) unless told
+    report = reader.read if reader.wait_readable(LIMIT)
+    Process.kill(:KILL, pid) unless report
     status = Process.wait2(pid).last
-    return JSON.parse(told) if told && !told.empty?
+    return JSON.parse(report) if report && !report.empty?
 
     { "hit" => true, "requests" => 0, "outcomes" => [],
-      "wrong" => [told ? "crashed: #{status}" : "did not end within #{LIMIT} s"] }
+      "wrong" => [report ? "crashed: #{status}" : "did not end within #{LIMIT} s"] }
   ensure
     reader.close
   end

@@ -3,8 +3,7 @@
 require_relative "../test_helper"
 require_relative "calls"
 
-# Some of rake failing: allocations and calls of the system that fail, each in turn, on the way of single calls and
-# batches.
+# A part of rake failing: allocations and system calls that fail, one at a time, during single calls and batches.
 class TestFailing < TrunklineTest
   PROGRAM = File.join(__dir__, "failing.rb")
   RUNS = {
@@ -18,7 +17,7 @@ class TestFailing < TrunklineTest
     bytes: ["post", "tls", %w[connect send recv]]
   }.freeze
 
-  # What an extension calls where there is epoll; one that is built as where there is none (rake poll:test) does not.
+  # Functions that the extension calls only where it uses epoll; with rake poll:test it does not.
   WITH_EPOLL = %w[epoll_create1 epoll_ctl eventfd recvmsg].freeze
 
   def setup

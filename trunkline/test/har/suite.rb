@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
-# What Trunkline.record writes, held against the JSON schemas of HAR 1.2: suite.rb FOLDER (see rake har).
+# Validates the files of Trunkline.record against the JSON schemas of HAR 1.2: suite.rb FOLDER (see rake har).
 
 SCHEMAS = ARGV.shift or abort "suite.rb FOLDER: the folder of har.json"
 
 require_relative "../test_helper"
-require_relative "../support/ways_to_call"
+require_relative "../support/call_styles"
 require "json_schemer"
 require "tmpdir"
 require "zlib"
 
 class HARSuite < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
   SET = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nSet-Cookie: id=1; Path=/; HttpOnly\r\n" \
         "Content-Length: 2\r\n\r\n{}"
@@ -35,7 +35,7 @@ class HARSuite < TrunklineTest
     assert_empty(problems { nil })
   end
 
-  # The schemas themselves: they refuse what is no HAR.
+  # Tests the schemas themselves: they must refuse a document that is not a HAR.
   def test_what_is_no_har
     refute_empty SCHEMA.validate({ "log" => { "version" => "1.2" } }).to_a
     problems { record_all }
@@ -49,7 +49,7 @@ class HARSuite < TrunklineTest
 
   private
 
-  # @return [Array<Hash>] what the schemas find in what was recorded meanwhile
+  # @return [Array<Hash>] the schema violations of the file recorded while the block ran
   def problems(&block)
     Dir.mktmpdir do |folder|
       Trunkline.record("#{folder}/calls.har", &block)
@@ -59,9 +59,9 @@ class HARSuite < TrunklineTest
   end
 
   def record_all
-    http = client(serve_in_turn(ANSWERS).url, retry: { backoff: 0.001..0.002 })
+    http = client(serve_sequence(ANSWERS).url, retry: { backoff: 0.001..0.002 })
     (ANSWERS.keys - ["/closed"]).each { |path| http.get(path) }
-    each_way { |_, call| call.call(http, :get, "/") }
+    each_call_style { |_, call| call.call(http, :get, "/") }
     http.get("/moved", follow: 2)
     http.head("/")
     [{ json: { a: 1 } }, { form: { a: 1 } }, { multipart: { a: StringIO.new("x") } }, { body: "\xFF\0".b }]

@@ -1,29 +1,29 @@
 # frozen_string_literal: true
 
-require_relative "../support/ways_to_call"
+require_relative "../support/call_styles"
 require_relative "cases"
 require "faraday"
 require "trunkline/faraday"
 require "trunkline/typhoeus"
 
-# Calls the server of a case in every way and through the facades, and checks what the table says of it.
+# Calls the server of a case in every way and through the facades, and checks the result against the table.
 module HostileCaller
-  include WaysToCall
+  include CallStyles
 
-  WAYS = %i[alone batch future].freeze
+  TESTED_STYLES = %i[alone batch future].freeze
 
   private
 
-  # @yield gives the server
-  # @param ways [Array<Symbol>] of WAYS
-  # @param options [Hash] of the client
-  def every_way(row, ways: WAYS, **options)
+  # @yield must return the server
+  # @param styles [Array<Symbol>] of TESTED_STYLES
+  # @param options [Hash] options of the client
+  def every_call_style(row, styles: TESTED_STYLES, **options)
     skip "built without #{row.coding}" if row.coding && !Trunkline.features[:codings].include?(row.coding)
     server = yield
-    each_way(but: WaysToCall::WAYS.keys - ways) do |way, call|
+    each_call_style(but: CallStyles::CALL_STYLES.keys - styles) do |style, call|
       http = secure_client(server.url, **options)
       http.get("/good") if row.warm
-      check(row, way, call.call(http, row.verb, "/", row.options)) { http.get("/good").body }
+      check(row, style, call.call(http, row.verb, "/", row.options)) { http.get("/good").body }
     end
     return unless FIBERS
 
@@ -32,22 +32,22 @@ module HostileCaller
     Sync { check(row, :fiber, result_of { http.request(row.verb, "/", row.options) }) { http.get("/good").body } }
   end
 
-  # @yield the body of the call that follows
-  def check(row, way, result, &block)
+  # @yield must return the body of the next call
+  def check(row, style, result, &block)
     if row.fails?
-      assert_equal "Trunkline::#{row.expected}", result.class.name, "#{way}: #{result.inspect[0, 300]}"
+      assert_equal "Trunkline::#{row.expected}", result.class.name, "#{style}: #{result.inspect[0, 300]}"
     elsif row.expected == true
-      assert_kind_of Net::HTTPOK, result, way
+      assert_kind_of Net::HTTPOK, result, style
     else
-      assert_equal row.expected, result.body, way
+      assert_equal row.expected, result.body, style
     end
     await_the_rest(row)
-    return assert_late_fault_fails_one(way, &block) if row.late
+    return assert_late_fault_fails_one(style, &block) if row.late
 
-    assert_equal "good", yield, way
+    assert_equal "good", yield, style
   end
 
-  # What the server sends behind its answer.
+  # Waits for the bytes that the server sends after its response.
   def await_the_rest(row)
     return if row.pause.zero?
 
@@ -56,24 +56,24 @@ module HostileCaller
     sleep row.pause
   end
 
-  # @return [Queue] of the names of cases, each when the server has done all that is in its script
+  # @return [Queue] the names of cases, each pushed when the server has finished its script
   def scripts_played = @scripts_played ||= Queue.new
 
-  # It may come behind some good calls, and ends the connection.
-  def assert_late_fault_fails_one(way, &block)
+  # A late fault may be noticed after some good calls, and ends the connection.
+  def assert_late_fault_fails_one(style, &block)
     outcomes = Array.new(4) { outcome_of_next(&block) }
-    assert_operator outcomes.count(:failed), :<=, 1, way
-    assert_equal ["good"], outcomes.uniq - [:failed], way
+    assert_operator outcomes.count(:failed), :<=, 1, style
+    assert_equal ["good"], outcomes.uniq - [:failed], style
   end
 
-  # The connection that the fault came over is ended by then.
+  # After the rescued error, the connection with the fault is closed.
   def outcome_of_next
     yield
   rescue Trunkline::InvalidResponse, Faraday::Error
     :failed
   end
 
-  # @param options [Hash] of the adapter
+  # @param options [Hash] options of the adapter
   def faraday(row, server, **options)
     http = Faraday.new(server.url, ssl: { ca_file: TestCA.ca_file }) { |one| one.adapter :trunkline, **options }
     result = begin
@@ -86,7 +86,7 @@ module HostileCaller
     http&.close
   end
 
-  # @param options [Hash] of Typhoeus
+  # @param options [Hash] options of Typhoeus
   def typhoeus(row, server, **options)
     options = { cainfo: TestCA.ca_file, timeout: 20, accept_encoding: "gzip", **options }
     get = ->(path) { Typhoeus.get(server.url(path), **options) }

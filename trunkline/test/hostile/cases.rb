@@ -1,29 +1,28 @@
 # frozen_string_literal: true
 
 require_relative "../../../trunkline-lab/lib/trunkline/lab/faults"
-require_relative "../support/answers"
+require_relative "../support/responses"
 
-# What a server may do wrong, over HTTP/1.1, and what the client must do: docs/safety.md is made of this table
-# (rake safety:docs), and test_cases.rb runs it. The servers are those of `trunkline-lab safety`.
+# Faults of an HTTP/1.1 server, and the required behaviour of the client: docs/safety.md is made from this table (rake
+# safety:docs), and test_cases.rb runs it. The servers are those of `trunkline-lab safety`.
 module HostileCases
   Faults = Trunkline::Lab::Faults
 
-  # does: what the server does, for the page. expected: the name of the error, or the body that the caller gets.
-  # only: :tls for what TLS alone has. net_http: and typhoeus: what their users get where those take more from a server
-  # than the client: true for the answer, the name of another error, or the part of the body that they get. pause:
-  # seconds until the next call.
-  # late: the fault comes behind the end of the call, and may be found by a call that follows, which then fails, too.
-  # warm: a good call comes first, so that the connection is a kept one. coding: what the build must be able to undo.
-  # options: of the call; a case that needs some is not run through the facades. fault: of the lab, of HTTP/1.1.
-  # script: called with the connection when the request has been read. Whatever the case, the next call of the same
-  # client must be answered.
+  # does: the server's behaviour, for the page. expected: the name of the error, or the body for the caller. only: :tls
+  # for a case that exists only with TLS. net_http: and typhoeus: the result for their users if they accept more than
+  # the client: true for the response, the name of another error, or the part of the body that they get. pause: seconds
+  # until the next call. late: the fault occurs after the end of the call, and may be found by a later call, which then
+  # fails. warm: a successful call is made first, so that the connection is a kept one. coding: the content coding that
+  # the build must support. options: of the call; a case with options is not run through the facades. fault: the lab's
+  # fault, over HTTP/1.1. script: called with the connection when the request has been read. In every case, the next
+  # call of the same client must get its response.
   Case = Struct.new(:group, :name, :does, :expected, :only, :net_http, :typhoeus, :pause, :late, :warm, :verb, :coding,
                     :options, :fault, :script, keyword_init: true) do
     # @param library [Symbol, nil] :net_http, :typhoeus
-    # @return [Case] what its users get
+    # @return [Case] the case with the result for that library's users
     def for(library) = dup.tap { |one| one.expected = one[library] || expected }
 
-    # @return [Boolean] whether it is a case for calls without options
+    # @return [Boolean] whether the case can run through the facades, which need calls without options
     def facades? = options.empty? && verb == :get && !warm && !coding
 
     # @return [Boolean]
@@ -35,7 +34,8 @@ module HostileCases
   SLOW = { options: { timeout: { total: 0.5 } } }.freeze
   LITTLE = { options: { max_body_bytes: 1_000_000 } }.freeze
 
-  # The error of each fault whose body the caller must not get; what else Case has; nothing for what gives the body.
+  # The error of each fault whose body the caller must not get, and further attributes of Case; faults whose body the
+  # caller gets are not listed.
   EXPECTED = {
     lengths_that_differ: :InvalidResponse, length_below_zero: :InvalidResponse, length_of_letters: :InvalidResponse,
     length_beyond_64_bits: :InvalidResponse, length_and_chunked: [:InvalidResponse, { net_http: true }],
@@ -66,8 +66,8 @@ module HostileCases
 
   class << self
     # @param fault [Trunkline::Lab::Faults::Fault]
-    # @param error [Symbol, nil] that the caller gets; nil: the body
-    # @param more [Hash, nil] what else the case has
+    # @param error [Symbol, nil] the error that the caller gets; nil: the caller gets the body
+    # @param more [Hash, nil] further attributes of the case
     # @return [Case]
     def of(fault, error = nil, more = nil)
       options = { follow: (5 if fault.follow), headers: (fault.headers unless fault.headers.empty?),
@@ -77,7 +77,7 @@ module HostileCases
                **more.to_h, options: { **options, **more.to_h[:options].to_h }).freeze
     end
 
-    # @return [Symbol, nil] of a fault that EXPECTED has not
+    # @return [Symbol, nil] the error of a fault that is not in EXPECTED
     def default(fault)
       return if fault.body
       return :ConnectionClosed if fault.warm
@@ -89,6 +89,6 @@ module HostileCases
   ALL = Faults::ALL.reject(&:http2).map do |fault|
     of(fault, *EXPECTED.fetch(fault.name) { default(fault) })
   end.freeze
-  # Those whose server is asked, and those whose call ends before.
-  ASKED, UNASKED = ALL.partition { |row| row.fault.asked? }.map(&:freeze)
+  # Cases whose server receives the request, and cases whose call ends before that.
+  ASKED, UNASKED = ALL.partition { |row| row.fault.request_received? }.map(&:freeze)
 end

@@ -4,7 +4,7 @@ require "ipaddr"
 require "trunkline"
 
 # Tries each URL in the Markdown files of a folder, which list ways around guards against server-side request forgery,
-# with `egress: :public`: none may be sent anything.
+# with `egress: :public`: no request may be sent to any of them.
 #
 #   ruby egress_lists.rb FOLDER
 class EgressLists
@@ -18,8 +18,8 @@ class EgressLists
       .grep(%r{//}).uniq
   end
 
-  # Nothing is called without the guard: the lists have addresses that give out credentials. Public hosts are strangers'
-  # and are not called at all.
+  # Nothing is called without the guard: the lists contain addresses that return credentials. Public hosts belong to
+  # others and are not called at all.
   #
   # @return [Array<String>] the entries that got through
   def run
@@ -44,7 +44,7 @@ class EgressLists
     unresolved ? Trunkline::ResolveError : error.class
   end
 
-  # The addresses as the system's resolver has them, which reads the odd notations too.
+  # Checks the addresses of the system's resolver, which also accepts unusual notations.
   def public?(url)
     host = url[%r{//(?:[^/@]*@)?(\[[^\]]+\]|[^:/?#]+)}, 1].to_s.delete("[]")
     addresses = Addrinfo.getaddrinfo(host, nil).map { |address| IPAddr.new(address.ip_address).native }

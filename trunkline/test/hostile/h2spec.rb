@@ -3,17 +3,17 @@
 require "open3"
 require "rbconfig"
 
-# h2spec's client mode (h2specd of github.com/summerwind/h2spec): servers that do what its cases say, which judge by the
-# frames that the client sends back.
+# h2spec's client mode (h2specd of github.com/summerwind/h2spec): its servers send the frames of its cases, and check
+# the frames that the client sends back.
 #
 #   ruby h2spec.rb H2SPECD
 class H2spec
   CLIENT = [RbConfig.ruby, "-W0", "-I", File.expand_path("../../lib", __dir__),
             File.join(__dir__, "h2spec_client.rb")].freeze
-  PORTS = 21_000 # each case has one from here on: below those that the system gives to others
+  PORTS = 21_000 # each case gets a port from here on, below the system's ephemeral ports
   SUMMARY = /^(\d+) tests, (\d+) passed, \d+ skipped, (\d+) failed$/
 
-  # @param program [String] h2specd
+  # @param program [String] the path of h2specd
   # @return [Boolean] whether all cases passed
   def self.passed?(program)
     out, = Open3.capture2e(program, "--from-port", PORTS.to_s, "--timeout", "1", "--exec", CLIENT.join(" "))

@@ -3,14 +3,14 @@
 require_relative "cases"
 require_relative "../support/http2/frame"
 
-# The faults of HTTP/2 as rows of the same table. A script is called with the stream (FrameStream) of the request that
-# it spoils.
+# The faults of an HTTP/2 server as rows of the same table. A script is called with the stream (FrameStream) of the
+# request to which it responds wrongly.
 module HostileHTTP2
   Floods = Trunkline::Lab::Faults::HTTP2::Floods
 
   STALLED = { timeout: { write: 0.2, first_byte: 5, total: 10 } }.freeze
 
-  # As HostileCases::EXPECTED, where it is not InvalidResponse.
+  # Like HostileCases::EXPECTED, for faults whose error is not InvalidResponse.
   EXPECTED = {
     reset: :StreamReset, reset_instead_of_an_answer: :StreamReset, reset_within_the_body: :StreamReset,
     refused: :StreamReset,

@@ -3,7 +3,7 @@
 require_relative "served_cases"
 
 # The responses in hyper's own tests (github.com/hyperium/hyper: src/proto/h1 and tests/client.rs), read from a
-# checkout. Tests of what its callers may switch on, of CONNECT and of requests are left out.
+# checkout. Tests of hyper's options, of CONNECT and of requests are left out.
 #
 #   ruby hyper.rb CHECKOUT
 class HyperCases
@@ -14,26 +14,26 @@ class HyperCases
   OK = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
   CALL = /\b(parse(?:_with_method|_err|_ignores)?)\(\s*#{LITERAL}(?:,\s*Method::(\w+))?[^)]*\)([^;]*);/m
   MOCK = /(?:mock_buf|bytes) = &#{LITERAL}/m
-  # What hyper's test says of the body's length => the body that is served, and the one that is read.
+  # The body length that hyper's test expects => the body to serve, and the body that must be read.
   BODIES = { "CLOSE_DELIMITED" => %w[xyz xyz], "ZERO" => ["", ""],
              "CHUNKED" => ["3\r\nxyz\r\n0\r\n\r\n", "xyz"] }.freeze
-  # Where we differ, and why.
-  NOT_ONE_CHUNKED = "the end of a body is known of one `chunked` alone"
-  BLANKS = "blanks behind the size of a chunk are refused, as llhttp does, since proxies read them in different ways"
+  # Differences of Trunkline, with the reasons.
+  NOT_ONE_CHUNKED = "the end of a body is known only for a single `chunked` coding"
+  BLANKS = "spaces after a chunk size are refused, as by llhttp, since proxies differ in how they read them"
   REASONS = {
     'role: "HTTP/1.1 200 OK\r\ntransfer-encoding: yolo"' => NOT_ONE_CHUNKED,
     "client: client_response_transfer_encoding_not_chunked" => NOT_ONE_CHUNKED,
     'role: "HTTP/1.1 200 OK\r\ncontent-length: 10\r\ntransfer-encoding: chunked"' =>
-      "it may be an answer within another, which RFC 9112 6.3 lets a client refuse",
+      "it may hide one response in another, and RFC 9112 6.3 allows to refuse it",
     'role: "HTTP/1.1 101 Switching Protocols"' =>
-      "101 is an answer only where an upgrade was asked for (RFC 9110 15.2.2)",
+      "101 is accepted only if the request asked for an upgrade (RFC 9110 15.2.2)",
     'decode: "Ff   \r\n"' => BLANKS,
     'decode: "3   ; extension=123\r\n"' => BLANKS,
     'decode: "3   ;\r\n"' => BLANKS,
     'decode: "3   ;   \r\n"' => BLANKS
   }.freeze
 
-  # @param folder [String] of the checkout
+  # @param folder [String] the folder of the checkout
   # @return [Array<ServedCases::Case>]
   def self.read(folder) = new(folder).cases
 
@@ -49,7 +49,7 @@ class HyperCases
 
   private
 
-  # @return [Hash{String => String}] the tests' names and text
+  # @return [Hash{String => String}] the text of each test, by its name
   def functions(source) = source.scan(/^    (?:async )?fn (test_\w+)\(\) \{\n(.*?)^    \}\n/m).to_h
 
   def bytes(literal)
@@ -63,7 +63,7 @@ class HyperCases
     ServedCases::Case.new(name: name, verb: verb, bytes: bytes, status: status, body: body, complete: true)
   end
 
-  # role: test_decoder_response has heads, and what they say of the body's length.
+  # role: test_decoder_response contains heads, and the body length that each implies.
   def heads
     found = @role.fetch("test_decoder_response").scan(CALL).reject { |_, _, verb, _| verb == "CONNECT" }
     found.map { |kind, literal, verb, said| head(kind, bytes(literal), verb || "GET", said) }
@@ -79,7 +79,7 @@ class HyperCases
     taken(name, bytes + served, (read if said.include?("DecodedLength")), verb)
   end
 
-  # role: tests of one response each.
+  # role: tests with one response each.
   def messages
     @role.filter_map do |name, text|
       next if text.match?(SWITCHED_ON) || !name.start_with?("test_parse_") || !text.include?("Client::parse")
@@ -91,7 +91,7 @@ class HyperCases
 
   def constant(name) = @constants[/const #{name}: &str =\s*#{LITERAL}/m, 1]
 
-  # decode: test_read_chunk_size has lines with the size of a chunk.
+  # decode: test_read_chunk_size has lines with a chunk size each.
   def chunk_sizes
     text = @decode.fetch("test_read_chunk_size")
     read = text.scan(/assert_eq!\((\d+), read\(#{LITERAL}\)/m).map do |size, literal|
@@ -104,7 +104,7 @@ class HyperCases
     end
   end
 
-  # decode: tests of one body in chunks each.
+  # decode: tests with one chunked body each.
   def chunked_bodies
     @decode.filter_map do |name, text|
       literal = text[MOCK, 1]
@@ -117,7 +117,7 @@ class HyperCases
     end
   end
 
-  # client: requests and what a server replied.
+  # client: requests and the server's responses.
   def exchanges
     @client.split(/^test! \{\n/).drop(1).filter_map do |text|
       text = text[/\A.*?^\}\n/m]

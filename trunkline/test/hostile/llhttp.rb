@@ -9,20 +9,20 @@ require_relative "served_cases"
 class LlhttpCases
   BLOCKS = /<!--\s*meta=(\{.*?\})\s*-->\s*```http\n(.*?)```\s*```log\n(.*?)```/m
   ESCAPES = { "\\r" => "\r", "\\n" => "\n", "\\t" => "\t", "\\f" => "\f" }.freeze
-  # Where we differ, and why: the beginning of a line that tells a difference => the reason.
+  # Differences of Trunkline, with the reasons: the beginning of a line that reports a difference => the reason.
   REASONS = {
-    "connection: HTTP 101 response" => "101 is an answer only where an upgrade was asked for (RFC 9110 15.2.2)",
-    "connection: HTTP 100 first" => "its blank lines before a status line are not passed over",
-    "connection: HTTP 103 first" => "the 103 is not the answer, and the answer behind it is cut",
+    "connection: HTTP 101 response" => "101 is accepted only if the request asked for an upgrade (RFC 9110 15.2.2)",
+    "connection: HTTP 100 first" => "blank lines before a status line are not skipped",
+    "connection: HTTP 103 first" => "103 is not the final response, and the response after it is truncated",
     "invalid: Invalid space after start line" =>
-      "lines that begin with a blank behind the status line are passed over (RFC 9112 2.2)",
+      "lines after the status line that begin with a space are skipped (RFC 9112 2.2)",
     "sample: No carriage ret" => "a line may end in LF alone (RFC 9112 2.2)",
-    "sample: Response starting with CRLF" => "blank lines before a status line are not passed over",
-    "transfer-encoding: No extension after semicolon" => "what is an extension of a chunk is passed over as it is"
+    "sample: Response starting with CRLF" => "blank lines before a status line are not skipped",
+    "transfer-encoding: No extension after semicolon" => "chunk extensions are skipped without checks"
   }.freeze
 
-  # @param folder [String] of the checkout
-  # @return [Array<ServedCases::Case>] of strict responses
+  # @param folder [String] the folder of the checkout
+  # @return [Array<ServedCases::Case>] the cases of strict parsing
   def self.read(folder)
     Dir["#{folder}/test/response/*.md"].flat_map do |file|
       File.read(file).split(/^## /).drop(1).flat_map { |section| section_cases(File.basename(file, ".md"), section) }
@@ -44,7 +44,7 @@ class LlhttpCases
                           complete: first.include?("message complete"))
   end
 
-  # As llhttp's tests write them: each line ends in CRLF, unless a backslash joins it to the next.
+  # Converts the notation of llhttp's tests: each line ends in CRLF, unless a backslash joins it to the next.
   def self.bytes_of(input)
     text = input.delete_suffix("\n").gsub("\\\n", "").gsub("\n", "\r\n")
     text.b.gsub(/\\[rntf]|\\x\h\h/n) { |escape| ESCAPES.fetch(escape) { [escape[2..]].pack("H2") } }

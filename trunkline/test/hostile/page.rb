@@ -6,69 +6,70 @@ require_relative "../soak/page"
 require_relative "http2_cases"
 require_relative "hyper"
 require_relative "llhttp"
-require_relative "name_cases"
-require_relative "stall_cases"
+require_relative "dns_cases"
+require_relative "timeout_cases"
 
-# docs/safety.md, made of the table of cases, of what `trunkline-lab safety` saw, and of the kept soak.
+# docs/safety.md, made from the tables of cases, the results of `trunkline-lab safety`, and the results of the kept
+# soak.
 module HostilePage
   KEPT = File.join(__dir__, "peers.json")
   INTRODUCTION = <<~TEXT
     # Safety
 
-    What a server may do wrong, and what the caller gets. Each case is a scripted server in
-    `trunkline-lab/lib/trunkline/lab/faults/`; the tests run it without TLS and with it, by a single call, in a batch, as a
-    future, in a fiber, and, where it needs no option, through Faraday, Net::HTTP and Typhoeus (Net::HTTP's users have
-    HTTP/1.1 alone). After each, another call of the same client must be answered. Net::HTTP and Typhoeus take more from a
-    server than the client, and their users still get that. `rake safety:docs` writes this page, and a test compares it
-    with the table.
+    Faults of a server, and what the caller gets. Each case is a scripted server in
+    `trunkline-lab/lib/trunkline/lab/faults/`. The tests run it with and without TLS, by a single call, in a batch, as a
+    future, in a fiber, and, if it needs no option, through Faraday, Net::HTTP and Typhoeus (Net::HTTP has HTTP/1.1 only).
+    After each case, another call of the same client must succeed. Net::HTTP and Typhoeus accept more from a server than
+    the client does, and their users still get that. `rake safety:docs` writes this page, and a test compares it with the
+    table of cases.
 
-    What is promised beyond these cases is in SECURITY.md. More faults of HTTP/2, with what becomes of the connection, are
+    SECURITY.md lists the guarantees beyond these cases. More faults of HTTP/2, with their effect on the connection, are
     in `trunkline/test/http2/test_hostile.rb`.
 
-    A caller whose server or name server is dead, silent or endless, or who sleeps with an answer in its hands, costs no
-    other caller of the client more than 50 ms: `trunkline/test/hostile/test_neighbours.rb` has a test for each pair of them.
+    A call to a server or name server that is dead, silent or endless, or a caller that sleeps while it holds a response,
+    delays the other callers of the client by at most 50 ms: `trunkline/test/hostile/test_isolation.rb` tests each pair.
 
     ## How to read the tables
 
-    "The caller gets" is what the tests demand of Trunkline. The columns behind it are what each client did with the same
-    servers, as `trunkline-lab safety` saw it; anybody can run it again, with the clients that are installed
-    (`trunkline-lab install` gets them). One call by each client's defaults with a timeout of %<timeout>s s, without TLS
-    where the fault is not one of TLS or of HTTP/2, and then a good call by the same client.
+    "The caller gets" is what the tests require of Trunkline. The columns after it are the results of `trunkline-lab safety`
+    with each client and the same servers; anybody can run it again with the clients that are installed (`trunkline-lab
+    install` installs them). Each client makes one call with its defaults and a timeout of %<timeout>s s, without TLS unless
+    the fault concerns TLS or HTTP/2, and then a call to a working server.
 
     | word | what it means |
     |---|---|
-    | answer | the body that was meant; where the call should fail, "ok" all the same |
-    | N bytes | a body that is neither that nor what was sent |
-    | as sent | the bytes as they came: the client leaves codings to its caller |
-    | error | the call raised; with seconds when that took most of its timeout or longer |
-    | sent 2 times | the client repeated the request by itself, on a kept connection that had ended |
-    | next call | the good call that followed failed, or got another answer than its own |
-    | no end | the call lasted longer than %<limit>s s, and its process was killed |
-    | crash | the process of the client ended |
+    | answer | the intended body; where the call should fail: it succeeded |
+    | N bytes | a body that is neither the intended one nor the bytes that were sent |
+    | as sent | the bytes as they were sent: the client does not decode content codings |
+    | error | the call raised; with its duration if that was most of the timeout or longer |
+    | sent 2 times | the client repeated the request by itself, on a reused connection that had ended |
+    | next call | the call to the working server failed, or got the response to another request |
+    | no end | the call took longer than %<limit>s s, and its process was killed |
+    | crash | the client's process ended |
     | - | not tried: the client follows no redirects, does not speak HTTP/2, cannot make such a call, or %<reasons>s |
 
-    The machine had two cores that other programs used, too: seconds are late at times, and a client beside a flood may
-    look hung. On a quiet machine `trunkline-lab safety` is the better witness.
+    Other programs used the machine's two cores, too, so some durations are too long, and a client under a flood of data may
+    look hung. `trunkline-lab safety` on a quiet machine is more reliable.
 
     %<versions>s.
   TEXT
 
   STALLS = <<~TEXT
-    From one point on nothing more comes, over plain HTTP/1.1, TLS and HTTP/2, with limits of the caller's or of the
-    facade's own (`stall_cases.rb`); name servers are further down.
+    From one point on the server sends nothing more, over plain HTTP/1.1, TLS and HTTP/2, with the caller's or the facade's
+    limits (`timeout_cases.rb`). Name servers are in the next section.
   TEXT
 
   NAMES = <<~TEXT
-    The same calls, by a name that a bad name server is asked for (`name_calls.rb`). Nothing is sent.
+    Calls whose host name is resolved by a faulty name server (`dns_calls.rb`). No request is sent.
   TEXT
 
   H2SPEC = <<~TEXT
 
     ## h2spec
 
-    All 57 cases that h2spec (github.com/summerwind/h2spec, `h2specd`) has for clients pass, with both engines
-    (`rake safety:h2spec`). Two answers of a case over one connection are asked for, since what a server sends behind an
-    answer is read when the next call reads the connection.
+    All 57 cases of h2spec (github.com/summerwind/h2spec, `h2specd`) for clients pass, with both engines
+    (`rake safety:h2spec`). Each case makes two calls over one connection, because the client reads what a server sends after
+    a response only when the next call reads the connection.
   TEXT
 
   module_function
@@ -77,13 +78,13 @@ module HostilePage
   def text
     rows = [*HostileCases::ALL, *HostileHTTP2::ALL]
     groups = rows.group_by(&:group).map { |name, cases| "\n## #{name}\n\n#{with_clients(cases)}" }
-    names = HostileNames::ALL.each_value.map { |row| [row.does, "`#{row.expected}`"] }
+    names = HostileDNS::ALL.each_value.map { |row| [row.does, "`#{row.expected}`"] }
     "#{introduction}#{groups.join}#{stalls}\n## Name servers\n\n#{NAMES}\n#{table(names)}#{others_tests}" \
       "#{SoakPage.text}"
   end
 
   def stalls
-    rows = HostileStalls::ALL.each_value.map do |row|
+    rows = HostileTimeouts::ALL.each_value.map do |row|
       [row.does, "`#{row.expected}`#{"; over HTTP/2 `#{row.h2}`" if row.h2}"]
     end
     "\n## Silence in each phase\n\n#{STALLS}\n#{table(rows)}"
@@ -106,13 +107,12 @@ module HostilePage
 
   def does(row) = "#{row.does}#{" (TLS)" if row.only}"
 
-  # What other parsers' own tests found, and h2spec.
+  # The differences found by other parsers' own tests, and the result of h2spec.
   def others_tests
     llhttp = LlhttpCases::REASONS.map { |name, reason| "| #{name.sub(": ", ": \"")}\" | #{reason} |" }
     hyper = HyperCases::REASONS.map { |name, reason| "| #{name} | #{reason} |" }
-    "\n## Other parsers' tests\n\nThe responses in llhttp's own tests (9.4.2) and in hyper's (1.11.0) are read by " \
-      "both engines as these read\nthem, and refused as they refuse them (`rake safety:llhttp`, " \
-      "`rake safety:hyper`), but for these.\n\n" \
+    "\n## Other parsers' tests\n\nBoth engines accept and refuse the responses in llhttp's tests (9.4.2) and hyper's " \
+      "tests (1.11.0) as these parsers\ndo (`rake safety:llhttp`, `rake safety:hyper`), with these exceptions:\n\n" \
       "| llhttp's file, and case | why |\n|---|---|\n#{llhttp.join("\n")}\n\n" \
       "| hyper's file, and case | why |\n|---|---|\n#{hyper.join("\n")}\n#{H2SPEC}"
   end
@@ -125,16 +125,16 @@ module HostilePage
 
   def outcome(row)
     more = { "Net::HTTP" => row.net_http, "Typhoeus" => row.typhoeus }.compact
-    others = more.map { |library, taken| "#{library}'s users get #{told(taken)}" }
-    others << "a call behind it may get `InvalidResponse`, the one behind that is answered" if row.late
-    [row.fails? ? "`#{row.expected}`" : "the answer, and nothing of what follows it", *others].join("; ")
+    others = more.map { |library, taken| "#{library}'s users get #{outcome_in_words(taken)}" }
+    others << "the next call may get `InvalidResponse`, the one after it succeeds" if row.late
+    [row.fails? ? "`#{row.expected}`" : "the response, without the bytes after it", *others].join("; ")
   end
 
   # @param taken [true, Symbol, String] see Case
-  def told(taken)
+  def outcome_in_words(taken)
     case taken
-    when true then "the answer"
-    when String then "a part of it, as from Ruby's own"
+    when true then "the response"
+    when String then "a part of it, as from Ruby's Net::HTTP"
     else "`#{taken}`"
     end
   end

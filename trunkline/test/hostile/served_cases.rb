@@ -3,16 +3,16 @@
 require "socket"
 require "trunkline"
 
-# Bytes that the tests of other parsers of HTTP/1.1 read, served to the client by a server of their own: what those
-# parsers refuse must be refused, and what they read must be read the same, but where a reason is given.
+# Bytes from the tests of other HTTP/1.1 parsers, served to the client by a separate server: bytes that those
+# parsers refuse must be refused, and others must give the same result, unless a reason for the difference is given.
 class ServedCases
-  # error: whether the other refuses it. complete: whether it reads a whole message. body: nil where the other's test
-  # does not say.
+  # error: whether the other parser refuses it. complete: whether it reads a whole message. body: nil if the other
+  # parser's test does not give it.
   Case = Struct.new(:name, :verb, :bytes, :error, :status, :body, :complete, keyword_init: true)
 
-  # @param whose [String] tests
+  # @param whose [String] the parser whose tests these are
   # @param cases [Array<Case>]
-  # @param reasons [Hash{String => String}] the beginning of a line that tells a difference => the reason
+  # @param reasons [Hash{String => String}] the beginning of a line that reports a difference => the reason
   def initialize(whose, cases, reasons)
     @whose = whose
     @cases = cases
@@ -20,7 +20,7 @@ class ServedCases
     @listener = TCPServer.new("127.0.0.1", 0)
   end
 
-  # @return [Array<String>] differences that have no reason, and reasons that no difference has
+  # @return [Array<String>] differences without a reason, and reasons without a difference
   def run
     left = @cases.filter_map do |one|
       difference = compare(one, answer(one))
@@ -52,7 +52,7 @@ class ServedCases
     socket.close_write
     socket.wait_readable(2)
   rescue SystemCallError
-    nil # the client has refused it before it had all
+    nil # the client has refused the response before it was complete
   ensure
     socket&.close
   end

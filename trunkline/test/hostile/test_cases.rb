@@ -7,14 +7,16 @@ require_relative "../support/full_backlog"
 require_relative "../../../trunkline-lab/lib/trunkline/lab/faults/identities"
 require_relative "caller"
 
-# Each case of the table, plain and over TLS, in every way to call and through the facades: it ends as the table says,
-# and the next call of the same client is answered.
+# Runs each case of the table, plain and over TLS, in every way to call and through the facades: the call must end as
+# the table says, and the next call of the same client must get its response.
 class TestHostileCases < TrunklineTest
   include HostileCaller
 
   HostileCases::ASKED.each do |row|
-    define_method(:"test_#{row.name}") { every_way(row) { serve_case(row) } unless row.only }
-    define_method(:"test_#{row.name}_over_tls") { every_way(row) { serve_case(row, tls: TestCA.server_context) } }
+    define_method(:"test_#{row.name}") { every_call_style(row) { serve_case(row) } unless row.only }
+    define_method(:"test_#{row.name}_over_tls") do
+      every_call_style(row) { serve_case(row, tls: TestCA.server_context) }
+    end
     next unless row.facades?
 
     define_method(:"test_#{row.name}_through_the_facades") do
@@ -25,27 +27,27 @@ class TestHostileCases < TrunklineTest
     end
   end
 
-  # The next call is to a good server.
+  # The next call goes to a good server.
   HostileCases::UNASKED.each do |row|
     define_method(:"test_#{row.name}") do
       bad = place_of(row.fault)
       good = serve_good(tls: identities.context(:right))
-      ways = WaysToCall::WAYS.slice(*WAYS)
-      ways = { **ways, fiber: ->(*call) { Sync { WaysToCall::WAYS[:alone].call(*call) } } } if FIBERS
-      ways.each do |way, call|
+      styles = CallStyles::CALL_STYLES.slice(*TESTED_STYLES)
+      styles = { **styles, fiber: ->(*call) { Sync { CallStyles::CALL_STYLES[:alone].call(*call) } } } if FIBERS
+      styles.each do |style, call|
         http = client(good.url, ca_file: authority)
         error = result_of { call.call(http, :get, bad.url, row.options) }
-        assert_equal ["Trunkline::#{row.expected}", :none], [error.class.name, error.sent], way
+        assert_equal ["Trunkline::#{row.expected}", :none], [error.class.name, error.sent], style
         assert_equal "good", http.get("/good").body
       end
     end
   end
 
-  # Net::HTTP's users meet the certificate that Ruby's own takes, too.
+  # The Net::HTTP facade also accepts the certificate (common_name_only) that Ruby's own Net::HTTP accepts.
   HostileCases::UNASKED.select { |row| row.fault.place == :handshake }.each do |row|
     define_method(:"test_#{row.name}_through_the_facades") do
       bad = serve(tls: identities.context(row.fault.identity)) do |connection|
-        flunk "nothing may be sent" if connection.read_request # the facade of Net::HTTP looks at names afterwards
+        flunk "nothing may be sent" if connection.read_request # the Net::HTTP facade checks names afterwards
       end
       http = Faraday.new(ssl: { ca_file: authority }) { |one| one.adapter :trunkline }
       error = assert_raises(Faraday::SSLError) { http.get(bad.url) }
@@ -70,7 +72,7 @@ class TestHostileCases < TrunklineTest
     assert_empty [*HostileCases::ALL, *HostileHTTP2::ALL].reject(&:expected).map(&:name)
   end
 
-  # A table in which no server answers as it should would pass, too.
+  # If the test servers could not respond properly, every case that expects an error would pass.
   def test_the_right_certificate_is_taken
     server = serve_good(tls: identities.context(:right))
     assert_equal "good", client(server.url, ca_file: authority).get("/").body
@@ -84,11 +86,11 @@ class TestHostileCases < TrunklineTest
 
   private
 
-  # "/good" is answered as it should be; anything else as the case has it.
+  # Responds properly to "/good"; to anything else with the fault of the case.
   def serve_case(row, **options)
     serve(**options) do |connection|
       while (request = row.fault.upload ? connection.read_head_only : connection.read_request)
-        next connection << answer("good") if request.target == "/good"
+        next connection << response_bytes("good") if request.target == "/good"
 
         row.script.call(connection)
         scripts_played << row.name
@@ -97,7 +99,7 @@ class TestHostileCases < TrunklineTest
   end
 
   def serve_good(**options)
-    serve(**options) { |connection| connection << answer("good") while connection.read_request }
+    serve(**options) { |connection| connection << response_bytes("good") while connection.read_request }
   end
 
   def place_of(fault)
@@ -121,7 +123,7 @@ class TestHostileCases < TrunklineTest
     FileUtils.rm_rf(File.dirname(@authority)) if @authority
   end
 
-  # As Net::HTTP after install!, for one session.
+  # Like Net::HTTP after install!, for one session.
   def net_http(row, server)
     http = Trunkline::PersistentHttpClient.get(server.url, ca_file: TestCA.ca_file, read_timeout: 2)
     result = begin

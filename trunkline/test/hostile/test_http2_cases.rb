@@ -5,15 +5,15 @@ require_relative "../support/http2/http2_test"
 require_relative "caller"
 require_relative "http2_cases"
 
-# Each case of HTTP/2, with prior knowledge in every way to call, and over TLS by a single call and in a fiber; as those
-# of HTTP/1.1 in test_cases.rb. Net::HTTP's facade never speaks HTTP/2.
+# Runs each case of HTTP/2, with prior knowledge in every way to call, and over TLS by a single call and in a fiber,
+# like the HTTP/1.1 cases in test_cases.rb. The Net::HTTP facade never speaks HTTP/2.
 class TestHostileHTTP2Cases < HTTP2Test
   include HostileCaller
 
   HostileHTTP2::ALL.each do |row|
-    define_method(:"test_#{row.name}") { every_way(row, http: :h2) { serve_case(row) } }
+    define_method(:"test_#{row.name}") { every_call_style(row, http: :h2) { serve_case(row) } }
     define_method(:"test_#{row.name}_over_tls") do
-      every_way(row, ways: %i[alone], http: :h2) { serve_case(row, tls: true) }
+      every_call_style(row, styles: %i[alone], http: :h2) { serve_case(row, tls: true) }
     end
     next unless row.facades?
 

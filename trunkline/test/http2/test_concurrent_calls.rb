@@ -3,15 +3,15 @@
 require_relative "../support/fibers"
 require_relative "../support/http2/http2_test"
 
-# Many at once over one connection, from threads and from fibers.
-class TestMany < HTTP2Test
+# Many concurrent calls over one connection, from threads and from fibers.
+class TestConcurrentCalls < HTTP2Test
   COUNT = 1000
   PATHS = Array.new(COUNT) { |number| "/#{number}" }.freeze
 
   def setup
     super
     @server = serve_frames(settings: { max_concurrent_streams: 2000 }) { |stream| stream.answer(stream.target) }
-    # A pool of its own, whose connection is made: its limit of streams is known.
+    # A client with a separate pool that has an open connection, so that the limit of streams is known.
     @http = h2_client(@server.url, max_idle: 4, timeout: 30)
     @http.get("/first")
   end
@@ -66,7 +66,8 @@ class TestMany < HTTP2Test
     server = serve_frames(settings: { max_concurrent_streams: 100 }) { |stream| sleep(0.05) && stream.answer }
     http = h2_client(server.url, max_connections_per_host: 2)
     limits = [0]
-    # As long as it takes, within the time limit of every test: a machine that stalls is no reason to grow.
+    # Only the time limit of every test applies here: while the machine stalls, the limit of requests in flight does not
+    # grow.
     http.each(["/"].cycle, progress: ->(progress) { limits << progress.limit }) { break if limits.max > 16 }
     assert_operator limits.max, :>, 16
     assert_operator server.connection_count, :<=, 2

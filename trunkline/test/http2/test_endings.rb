@@ -2,7 +2,8 @@
 
 require_relative "../support/http2/http2_test"
 
-# Streams and connections that end: what moves to another connection, what is told, and what is never sent again.
+# Streams and connections that end: which requests move to another connection, which errors are raised, and which
+# requests are never sent again.
 class TestEndings < HTTP2Test
   # ---- RST_STREAM
 
@@ -106,7 +107,7 @@ class TestEndings < HTTP2Test
     end
     http = h2_client(server.url)
     http.get("/warm")
-    bodies = at_once(3) { |number| http.post("/#{number}", body: number.to_s).body }
+    bodies = in_threads(3) { |number| http.post("/#{number}", body: number.to_s).body }
     assert_equal %w[0 1 2], bodies
     assert_equal ["", "0", "1", "2"], Array.new(acted.size) { acted.pop }.sort
     assert_equal 2, server.connection_count
@@ -152,7 +153,7 @@ class TestEndings < HTTP2Test
 
   # ---- replay: :safe
 
-  # All connections die with whatever they carry; each request may go out twice, and no more.
+  # All connections fail with their requests; each request may be sent twice at most.
   def test_a_replay_happens_once_and_on_a_new_connection
     server = serve_frames do |stream|
       next stream.answer("warm") if stream.target == "/warm"
@@ -163,7 +164,7 @@ class TestEndings < HTTP2Test
     http = h2_client(server.url, replay: :safe, max_connections_per_host: 4)
     errors = Array.new(5) do
       http.get("/warm")
-      at_once(8) { |number| outcome { http.get("/#{number}/#{rand(1 << 32)}") } }
+      in_threads(8) { |number| outcome { http.get("/#{number}/#{rand(1 << 32)}") } }
     end.flatten
     counts = server.requests.map(&:target).reject { |target| target == "/warm" }.tally
     assert_operator counts.values.max, :<=, 2, counts.select { |_, count| count > 2 }.inspect
@@ -174,7 +175,7 @@ class TestEndings < HTTP2Test
     end
   end
 
-  # The first attempt was sent whole; that a later one was refused unprocessed does not change that.
+  # The first attempt sent the whole request; a later attempt that was refused unprocessed does not change that.
   def test_what_was_sent_is_told_of_all_attempts
     server = serve_frames do |stream|
       next stream.answer("warm") if stream.target == "/warm"
@@ -201,7 +202,7 @@ class TestEndings < HTTP2Test
         stream.connection.public_send(way)
       end
       http = h2_client(server.url)
-      errors = at_once(20) { |number| outcome { http.get("/#{number}") } }
+      errors = in_threads(20) { |number| outcome { http.get("/#{number}") } }
       assert_equal 20, errors.map(&:object_id).uniq.size
       errors.each_with_index do |error, number|
         assert_instance_of Trunkline::TruncatedBody, error
@@ -212,7 +213,7 @@ class TestEndings < HTTP2Test
     end
   end
 
-  # What the server sends before it goes, and what was cut.
+  # The frames that the server sends before it closes, and the name of the truncated part.
   CUTS = {
     "body" => ->(stream) { stream.headers(200, "content-length": 9).data("half") },
     "head" => ->(stream) { stream.frame(:headers, 0, "\x88") }, # :status 200, and no END_HEADERS
@@ -233,7 +234,7 @@ class TestEndings < HTTP2Test
     end
   end
 
-  # Of the second, 1 byte of 100 comes.
+  # In the second case, the server sends 1 byte of a frame of 100.
   { "section" => [0, "\x88"], "frame" => [Frame::END_HEADERS, nil] }.each do |name, (flags, block)|
     define_method(:"test_a_call_that_times_out_within_a_#{name}_of_its_head_leaves_no_connection_behind") do
       server = serve_frames do |stream|
@@ -283,8 +284,8 @@ class TestEndings < HTTP2Test
     verb == :post ? http.post("/", body: "once") : http.get("/")
   end
 
-  # When so many streams have come (the first of them warmed up), says that all after the second were not processed,
-  # and acts on the second.
+  # When `count` streams have arrived (the first of them was the warm-up), sends a GOAWAY that declares all after the
+  # second unprocessed, and processes the second.
   def goaway_when_there_are(count, stream, acted)
     connection = stream.connection
     stream.body

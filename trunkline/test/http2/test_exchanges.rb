@@ -4,7 +4,7 @@ require "stringio"
 require "zlib"
 require_relative "../support/http2/http2_test"
 
-# What is asked and what is answered, with nginx, nghttpx and frame by frame.
+# Requests and responses, with nginx, nghttpx and frame by frame.
 class TestExchanges < HTTP2Test
   stressable
 
@@ -219,13 +219,13 @@ class TestExchanges < HTTP2Test
     assert_equal 1, server.connection_count
   end
 
-  # Every new object collects the young ones first.
+  # Every new object triggers a minor collection.
   def test_the_collector_at_every_turn
     url = Nginx.url("/", :h2)
     http = secure_client(url, max_idle: 4, timeout: 20)
     GC.stress = GCLevel::YOUNG_ONLY
     assert_equal "133", http.get("/small", headers: { "X-A" => "b" }, params: { a: 1 })["Content-Length"]
-    assert_equal "seven", http.get("/trailers", stream: true).tap { |answer| answer.each(&:size) }.trailers["X-Sum"]
+    assert_equal "seven", http.get("/trailers", stream: true).tap { |response| response.each(&:size) }.trailers["X-Sum"]
     assert_equal "6", http.post("/length", body: %w[one two].each, headers: { "Content-Length" => "6" }).body
   ensure
     GC.stress = false

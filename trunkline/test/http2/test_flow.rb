@@ -2,10 +2,10 @@
 
 require_relative "../support/http2/http2_test"
 
-# Windows: whoever does not read stops whoever writes, on its own stream alone.
+# Flow control: a receiver that does not read stops the sender, on its own stream only.
 class TestFlow < HTTP2Test
   PIECE = "x" * 16_384
-  # Far more than any window of ours lets through unread.
+  # Far more than any window of the client admits unread.
   ENDLESS = 10_000
 
   def test_a_slow_reader_stops_its_sender_and_nobody_else
@@ -90,7 +90,7 @@ class TestFlow < HTTP2Test
     server = serve_frames(grants: :never, &:stall)
     http = h2_client(server.url, timeout: { write: 0.3, total: 5 })
     seconds, error = raised_after(Trunkline::WriteTimeout) { http.post("/", body: StringIO.new("x" * 300_000)) }
-    assert_includes 0.29..(1.3 + Metronome.lateness(seconds)), seconds, "since the last byte was taken"
+    assert_includes 0.29..(1.3 + ClockJitter.lateness(seconds)), seconds, "since the last byte was taken"
     assert_facts error, phase: :write, sent: :partial, attempt: 1
     server.wait_for_requests(1)
     assert_equal :cancel, server.streams.first.wait_reset
@@ -116,7 +116,7 @@ class TestFlow < HTTP2Test
   def test_what_was_not_read_is_credited_to_the_connection
     server = serve_frames { |stream| stream.target == "/endless" ? send_endlessly(stream) : stream.answer(PIECE * 60) }
     http = h2_client(server.url)
-    # More in all than the connection's window, none of it read.
+    # In total more than the connection's window, none of it read.
     40.times { http.get("/endless", stream: true).tap(&:read).close }
     assert_equal PIECE.bytesize * 60, http.get("/").body.bytesize
     assert_equal 1, server.connection_count
@@ -161,7 +161,7 @@ class TestFlow < HTTP2Test
     assert_operator yield, :<, 32 * Nginx::MEBIBYTE
   end
 
-  # Beyond the first window nothing comes before the server grants more.
+  # After the first window, no more data may arrive before the server grants more.
   def answer_when_granted(stream)
     window = FrameConnection::DEFAULT_WINDOW
     stream.connection.wait_until(PATIENCE) { stream.request.body.bytesize == window }

@@ -3,8 +3,8 @@
 require_relative "../support/http2/http2_test"
 require_relative "../hostile/http2_cases"
 
-# Servers that break the protocol, or keep to it without end: the connection is ended with an error that says why, and
-# the next call has a new one.
+# Servers that break the protocol, or send endlessly within it: the connection must be closed with an error that names
+# the reason, and the next call must use a new connection.
 class TestHostile < HTTP2Test
   HostileHTTP2::Floods::OF_A_CONNECTION.each_key do |name|
     define_method(:"test_a_flood_of_#{name}") do
@@ -13,7 +13,7 @@ class TestHostile < HTTP2Test
     end
   end
 
-  # What goes on for a stream that is over is found out when the next call reads the connection.
+  # A flood for a closed stream is noticed when the next call reads the connection.
   HostileHTTP2::Floods::OF_A_STREAM.each_key do |name|
     define_method(:"test_a_flood_of_#{name}") do
       server = serve_flood(name)
@@ -25,7 +25,7 @@ class TestHostile < HTTP2Test
 
   def self.bytes(*list) = list.pack("C*")
 
-  # What no server may send; each ends the connection (RFC 9113).
+  # Frames that no server may send; each ends the connection (RFC 9113).
   BROKEN = {
     data_on_stream_0: ->(c, _) { c.frame(:data, 0, 0, "x") },
     data_on_a_stream_that_was_never_opened: ->(c, _) { c.frame(:data, 0, 99, "x") },
@@ -65,7 +65,7 @@ class TestHostile < HTTP2Test
     end
   end
 
-  # Answers that are none (RFC 9113 8.1.1); what else is on the connection need not suffer.
+  # Malformed responses (RFC 9113 8.1.1), which fail only their own stream.
   MALFORMED = {
     without_a_status: [%w[x-a b]],
     a_status_of_letters: [%w[:status abc]],
@@ -102,7 +102,7 @@ class TestHostile < HTTP2Test
     assert_raises(Trunkline::ProtocolError) { h2_client(server.url).get("/") }
   end
 
-  # It comes with the answer or behind it, so the call that follows may be the one that is told.
+  # The second head arrives with the response or after it, so the error may be raised by the next call.
   def test_a_head_on_a_stream_that_is_closed_ends_the_connection
     server = serve_frames do |stream|
       stream.answer
@@ -110,13 +110,13 @@ class TestHostile < HTTP2Test
     end
     http = h2_client(server.url)
     assert_equal "ok", http.get("/").body
-    told = outcome { http.get("/next") }
-    assert_kind_of Trunkline::ProtocolError, told unless told.is_a?(Trunkline::Response)
+    result = outcome { http.get("/next") }
+    assert_kind_of Trunkline::ProtocolError, result unless result.is_a?(Trunkline::Response)
     assert_equal "ok", http.get("/next").body
     assert_equal 2, server.connection_count
   end
 
-  # The server did not know yet that the stream was reset.
+  # The server sends the head before it has received the stream's reset.
   def test_a_head_on_a_stream_that_was_reset_is_passed_over
     server = serve_frames do |stream|
       next stream.answer if stream.target == "/next"
@@ -167,7 +167,7 @@ class TestHostile < HTTP2Test
     assert_facts error, sent: :all, attempt: 1
   end
 
-  # Each field refers to one entry of the table: a few bytes on the wire, a megabyte when read.
+  # Each field refers to one entry of the dynamic table: a few bytes sent, a megabyte when decoded.
   def test_a_header_list_that_grows_when_it_is_unpacked
     entry = "\x40\x01a\x7f\xb9\x1e".b + ("b" * 4000) # literal with indexing; 4000 as an integer of 7 bits
     server = serve_frames do |stream|
@@ -186,12 +186,12 @@ class TestHostile < HTTP2Test
 
   private
 
-  # "/" is answered with a flood, anything else as ever.
+  # Responds to "/" with a flood, to other paths normally.
   def serve_flood(name)
     serve_frames { |stream| stream.target == "/" ? HostileHTTP2::Floods.send_on(stream, name) : stream.answer }
   end
 
-  # The error says why, the next call goes over a new connection, and the old one is closed.
+  # The error must name the reason, the next call must use a new connection, and the old one must be closed.
   def assert_ends_the_connection(server)
     http = h2_client(server.url, timeout: 10)
     error = assert_raises(Trunkline::ProtocolError) { yield http }

@@ -2,7 +2,7 @@
 
 require_relative "../support/http2/http2_test"
 
-# Connections that nobody uses: kept, looked after, closed in time.
+# Idle connections: kept, checked, and closed in time.
 class TestIdle < HTTP2Test
   def test_it_is_closed_by_age
     server = serve_frames

@@ -2,7 +2,7 @@
 
 require_relative "../support/http2/http2_test"
 
-# Which protocol is spoken: what is offered, what the server chooses, and what is asked for.
+# The choice of the protocol: the client's offer, the server's choice, and the option http:.
 class TestNegotiation < HTTP2Test
   def test_auto_takes_http2_when_the_server_chooses_it
     response = secure_client.get(Nginx.url("/protocol", :h2))
@@ -65,14 +65,15 @@ class TestNegotiation < HTTP2Test
     assert_no_http2(serve_tls)
   end
 
-  # One that ends the handshake for it, as RFC 7301 has it; nginx does so since 1.21.4.
+  # nginx ends the handshake when it supports none of the offered protocols, as RFC 7301 requires; it does so since
+  # 1.21.4.
   def test_h2_with_a_server_that_knows_only_http1
     error = assert_raises(Trunkline::Error) { h2_client.get(Nginx.url("/small", :tls)) }
     assert_match(%r{HTTP/2|ALPN}, error.message)
     assert_equal :none, error.sent
   end
 
-  # OpenSSL for Ruby ends it when its callback chooses nothing that was offered.
+  # Ruby's OpenSSL ends the handshake when the server's callback chooses none of the offered protocols.
   def test_h2_with_a_server_that_chooses_http1_unasked
     assert_no_http2(serve_tls(context: { alpn: %w[http/1.1] }))
   end
@@ -80,7 +81,7 @@ class TestNegotiation < HTTP2Test
   def test_prior_knowledge_with_a_server_that_speaks_http1
     server = serve do |connection|
       connection.read_head_only
-      connection << answer("", status: "400 Bad Request", "Connection" => "close")
+      connection << response_bytes("", status: "400 Bad Request", "Connection" => "close")
     end
     error = assert_raises(Trunkline::ProtocolError) { h2_client.get(server.url) }
     assert_match(%r{HTTP/2}, error.message)

@@ -30,7 +30,7 @@ class TestPoliciesOverHTTP2 < HTTP2Test
     assert_equal 1, server.connection_count
   end
 
-  # The engine itself moves a request that its server has refused, a few times.
+  # The engine itself sends a request again that its server has refused, a few times.
   def test_what_was_not_processed_is_repeated
     count = 0
     server = serve_frames do |stream|

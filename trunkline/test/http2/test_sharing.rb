@@ -2,12 +2,12 @@
 
 require_relative "../support/http2/http2_test"
 
-# One connection carries all, up to what the server allows.
+# One connection carries all calls, up to the server's limit of streams.
 class TestSharing < HTTP2Test
   def test_threads_share_one_connection
     server = serve_frames { |stream| stream.answer(stream.target) }
     http = h2_client(server.url)
-    wrong = at_once(10) do |thread|
+    wrong = in_threads(10) do |thread|
       (1..20).count { |call| http.get("/#{thread}/#{call}").body != "/#{thread}/#{call}" }
     end
     assert_equal [0] * 10, wrong
@@ -20,11 +20,11 @@ class TestSharing < HTTP2Test
     end
   end
 
-  # Those who wait for the first connection open their own when it takes too long, as on a busy machine.
+  # Calls that wait for the first connection open their own when it takes too long, as on a busy machine.
   def connections_for_ten(tls)
     server = serve_frames(tls: tls) { |stream| sleep(0.1) && stream.answer }
     http = h2_client(server.url)
-    assert_equal ["ok"] * 10, at_once(10) { http.get("/").body }
+    assert_equal ["ok"] * 10, in_threads(10) { http.get("/").body }
     server.connection_count
   end
 
@@ -33,7 +33,7 @@ class TestSharing < HTTP2Test
       stream.answer if stream.connection.wait_until(PATIENCE) { stream.connection.streams.size == 10 }
     end
     http = h2_client(server.url)
-    assert_equal ["ok"] * 10, at_once(10) { http.get("/").body }
+    assert_equal ["ok"] * 10, in_threads(10) { http.get("/").body }
   end
 
   def test_clients_with_the_same_options_share_it
@@ -53,27 +53,27 @@ class TestSharing < HTTP2Test
     server = serve_frames(settings: { max_concurrent_streams: 2 }) { |stream| answer_when_there_are(4, stream) }
     http = h2_client(server.url)
     http.get("/quick")
-    assert_equal ["ok"] * 4, at_once(4) { http.get("/held").body }
+    assert_equal ["ok"] * 4, in_threads(4) { http.get("/held").body }
     assert_equal 2, server.connection_count
   end
 
   def test_the_stream_limit_is_kept_to
-    gauge = Gauge.new(3, 20)
+    probe = ConcurrencyProbe.new(3, 20)
     server = serve_frames(settings: { max_concurrent_streams: 3 }) do |stream|
-      gauge.hold if stream.target == "/held"
+      probe.wait if stream.target == "/held"
       stream.answer
     end
     http = h2_client(server.url, max_connections_per_host: 1)
     http.get("/")
-    assert_equal ["ok"] * 20, at_once(20) { http.get("/held").body }
-    assert_equal 3, gauge.most
+    assert_equal ["ok"] * 20, in_threads(20) { http.get("/held").body }
+    assert_equal 3, probe.most
     assert_equal 1, server.connection_count
   end
 
   def test_the_stream_limit_of_nginx
     http = secure_client(max_idle: 8)
     http.get(Nginx.url("/small", :h2_few))
-    statuses = at_once(Nginx::FEW_STREAMS * 2) { http.get(Nginx.url("/slow?seconds=0.2", :h2_few)).status }
+    statuses = in_threads(Nginx::FEW_STREAMS * 2) { http.get(Nginx.url("/slow?seconds=0.2", :h2_few)).status }
     assert_equal [200] * 8, statuses
     assert_equal 2, http.stats[:opened]
   end
@@ -120,7 +120,7 @@ class TestSharing < HTTP2Test
     connection = server.connection
     connection.send_settings(max_concurrent_streams: 1)
     connection.wait_for(:settings, count: 3)
-    assert_equal ["ok"] * 5, at_once(5) { http.get("/").body }
+    assert_equal ["ok"] * 5, in_threads(5) { http.get("/").body }
   end
 
   def test_a_limit_of_zero_makes_calls_wait
@@ -130,7 +130,7 @@ class TestSharing < HTTP2Test
     connection = server.connection
     connection.wait_for(:settings, count: 2)
     sleep 0.1
-    # What was sent before the server's SETTINGS were there was allowed.
+    # Streams that were opened before the server's SETTINGS arrived were permitted.
     early = server.requests.size
     connection.send_settings(max_concurrent_streams: 5)
     assert_equal "ok", call.value

@@ -4,14 +4,15 @@ require_relative "../support/fibers"
 require "timeout"
 require_relative "../support/http2/http2_test"
 
-# Threads, fibers, batches, streams left early and interrupts, all over a few connections to a server that cancels
-# streams, says GOAWAY and goes: each call gets its own answer or its own error, and nothing is left.
+# Threads, fibers, batches, streams left early and interrupts, all over a few connections to a server that resets
+# streams, sends GOAWAY and closes: each call must get its own response or its own error, and no stream or connection
+# may leak.
 class TestStorm < HTTP2Test
   SECONDS = 2
   LARGE = "z" * 200_000
 
-  # In a hundred streams, how many are answered so; the others are answered at once.
-  WAYS = {
+  # Unusual responses, with their share in percent of all streams; all other streams get a response at once.
+  UNUSUAL_RESPONSES = {
     ->(stream) { stream.reset(%i[cancel internal_error refused_stream].sample) } => 3,
     ->(stream) { stream.headers.data("x").reset(:internal_error) } => 1,
     ->(stream) { stream.connection.close } => 0.3,
@@ -53,7 +54,7 @@ class TestStorm < HTTP2Test
 
   def answer_somehow(stream)
     left = rand * 100
-    way, = WAYS.find { |_, share| (left -= share).negative? }
+    way, = UNUSUAL_RESPONSES.find { |_, share| (left -= share).negative? }
     way ? way.call(stream) : stream.answer(stream.target)
   end
 
@@ -62,7 +63,7 @@ class TestStorm < HTTP2Test
     yield "/#{name}/#{number += 1}" while monotonic < @until
   end
 
-  # A body, another result (of streams left early), or an error.
+  # `result` is a body, another result (of streams left early), or an error.
   def check(path, result)
     return unless result.is_a?(String)
 

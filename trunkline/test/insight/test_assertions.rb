@@ -7,7 +7,7 @@ require "rspec/expectations"
 require "trunkline/insight"
 require "webmock" # without webmock/minitest: the tests enable it themselves
 
-# What the tests of an application say.
+# The assertions as an application's tests use them.
 class TestInsightAssertions < TrunklineTest
   include Trunkline::Insight::Assertions
 

@@ -3,7 +3,7 @@
 require_relative "../test_helper"
 require "trunkline/insight"
 
-# What is found in calls whose times are given, without a server.
+# Findings and estimates for calls with given times, without a server.
 class TestInsightEstimate < TrunklineTest
   Insight = Trunkline::Insight
 
@@ -15,7 +15,7 @@ class TestInsightEstimate < TrunklineTest
     end
   end
 
-  # One after another, each as long.
+  # Calls one after another, each of the same duration.
   def row(count, seconds: 1, **facts) = calls((0...count).map { |at| [at * seconds, (at + 1) * seconds] }, **facts)
 
   def findings(calls, min: 3) = Insight::Finder.new(calls, of: 100.0, min: min).findings
@@ -39,7 +39,7 @@ class TestInsightEstimate < TrunklineTest
     assert_in_delta 5.0, Insight::Estimate.side_by_side(calls([[0, 1], [1, 6], [6, 7]]))
   end
 
-  # A batch of many has more and more in flight, up to the connections that there may be.
+  # A large batch raises the number of requests in flight step by step, up to the limit of connections.
   def test_side_by_side_of_very_many
     assert_includes 10.0..20.0, Insight::Estimate.side_by_side(row(600))
     assert_includes 2.0..4.0, Insight::Estimate.side_by_side(row(600, seconds: 0.2))
@@ -50,7 +50,7 @@ class TestInsightEstimate < TrunklineTest
     opened = first.to_h.merge(opening: 0.5).then { |facts| Insight::Call.new(**facts) }
 
     assert_in_delta 1.5, Insight::Estimate.side_by_side([opened, *others])
-    assert_in_delta 1.0, Insight::Estimate.side_by_side(row(10, opening: 0.5)) # all of them open one: 0.5 + 0.5
+    assert_in_delta 1.0, Insight::Estimate.side_by_side(row(10, opening: 0.5)) # each opens a connection: 0.5 + 0.5
     shared = [opened, *others].map { |call| Insight::Call.new(**call.to_h, multiplexed: true) }
 
     assert_in_delta 1.0, Insight::Estimate.side_by_side(shared)
@@ -98,7 +98,7 @@ class TestInsightEstimate < TrunklineTest
     assert_empty(findings(calls([[0, 1]] * 5, opening: 0.2)).select { |one| one.kind == :connections })
   end
 
-  # A batch after a single call needs more connections than are there.
+  # A batch after a single call needs more connections than are open.
   def test_connections_that_were_needed
     wider = calls([[1, 2]] * 4, opening: 0.2)
 

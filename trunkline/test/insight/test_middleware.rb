@@ -36,7 +36,7 @@ class TestInsightMiddleware < TrunklineTest
     end
   end
 
-  # @return [Rack::MockResponse] checked by Rack::Lint
+  # @return [Rack::MockResponse] a response that Rack::Lint has checked
   def get(app, path = "/orders/12", panel: true, method: "GET", **options)
     linted = Rack::Lint.new(Trunkline::Insight::Middleware.new(Rack::Lint.new(app), panel: panel, **options))
     Rack::MockRequest.new(linted).request(method, path)
@@ -98,7 +98,7 @@ class TestInsightMiddleware < TrunklineTest
     assert_empty get(app(body: []), method: "HEAD").body
   end
 
-  # Ends of elements that HTML lets one leave out.
+  # Pages without the end tags that HTML permits to omit.
   def test_pages_without_the_end_of_their_body
     [["<html><p>a", ""], ["\uFEFF<!DOCTYPE html><p>a", ""], ["<p>a</html>\n", "</html>\n"]].each do |page, rest|
       shown = get(app(body: [page])).body.force_encoding("UTF-8")
@@ -108,7 +108,7 @@ class TestInsightMiddleware < TrunklineTest
     end
   end
 
-  # As that of Rails, whose to_ary gives what the body was made of.
+  # Like Rails' body, whose to_ary returns the object from which the body was made, which need not be an Array.
   def test_a_body_that_is_made_of_no_array_goes_out_as_it_is
     body = Class.new(SimpleDelegator) { def to_ary = __getobj__.each }.new([PAGE].each_entry)
     page = Trunkline::Insight::Middleware.new(->(_) { [200, HTML.dup, body] }, panel: true)
@@ -119,9 +119,9 @@ class TestInsightMiddleware < TrunklineTest
   def test_a_panel_that_cannot_be_made_harms_no_page
     said = StringIO.new
     Trunkline.configure { |c| c.logger = Logger.new(said) }
-    answer = Trunkline::Insight::Panel.add([200, HTML, [PAGE]], Object.new, {})
+    response = Trunkline::Insight::Panel.add([200, HTML, [PAGE]], Object.new, {})
 
-    assert_equal [200, HTML, [PAGE.b]], answer
+    assert_equal [200, HTML, [PAGE.b]], response
     assert_includes said.string, "NoMethodError"
   ensure
     Trunkline.configure { |c| c.logger = nil }
@@ -145,7 +145,7 @@ class TestInsightMiddleware < TrunklineTest
     60.times { get(app(calls: 3), panel: false) }
     watched = Trunkline::Insight.report.reports.size
 
-    assert_includes 5..55, watched # one time in 10^10 it is not
+    assert_includes 5..55, watched # fails by chance once in 10^10 runs
   end
 
   def test_an_application_that_raises

@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require_relative "../../../trunkline-lab/test/support/browser" # the test of the lab's page drives it, too
+require_relative "../../../trunkline-lab/test/support/browser" # also used by the test of the lab's page
 require "tmpdir"
 require "trunkline/insight"
 
 # The panel in Chromium.
 class TestPanel < TrunklineTest
   Browser = Trunkline::Lab::Browser
-  # What a page may do to what is in it.
+  # Attacks by which a page may affect the panel within it.
   HOSTILE = "<style>* { display: none; color: #fff; background: #fff } html, head, body, a { display: block }</style>"
   POLICY = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'nonce-n1'\">"
 

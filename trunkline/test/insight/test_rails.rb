@@ -3,8 +3,8 @@
 require_relative "../test_helper"
 require_relative "../support/subprocess"
 
-# A Rails application whose pages and jobs are watched because "trunkline/insight" was required. In a program of its
-# own: Rails changes Ruby's classes.
+# A Rails application whose pages and jobs are watched because it requires "trunkline/insight". It runs in a program of
+# its own, since Rails changes Ruby's core classes.
 class TestInsightRails < TrunklineTest
   PRELUDE = <<~RUBY
     $VERBOSE = nil # the warnings of other gems
@@ -67,7 +67,7 @@ class TestInsightRails < TrunklineTest
     end
   RUBY
 
-  # @param code [String] whose value is a Hash for JSON
+  # @param code [String] code whose value is a Hash for JSON
   def result(code, environment = "development")
     ran = Subprocess.run("#{PRELUDE}puts JSON.generate(begin\n#{code}\nend)",
                          { "RAILS_ENV" => environment, "ORIGIN" => serve.url("") }, gems: nil)

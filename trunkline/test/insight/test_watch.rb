@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require_relative "../support/ways_to_call"
+require_relative "../support/call_styles"
 require "faraday"
 require "trunkline/insight"
 
-# What Insight.watch sees and finds, over sockets.
+# The calls that Insight.watch records, and its findings, over sockets.
 class TestWatch < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
   DELAY = 0.06
 
@@ -21,7 +21,7 @@ class TestWatch < TrunklineTest
     super
   end
 
-  # A server that answers every request after DELAY, and how it is named.
+  # A server that responds to every request after DELAY.
   def slow_server
     @slow_server ||= serve_rack(threads: 20) do
       sleep DELAY
@@ -100,7 +100,7 @@ class TestWatch < TrunklineTest
     refute_includes kinds(report), :repeated
   end
 
-  # Its database may be missing, too.
+  # Loading ActiveRecord::Base could fail because its database is missing.
   def test_active_record_is_not_loaded_to_ask_for_a_transaction
     ran = Subprocess.run(<<~RUBY, gems: nil)
       require "active_record"
@@ -113,7 +113,7 @@ class TestWatch < TrunklineTest
   end
 
   def test_an_answer_from_the_cache_is_no_call
-    server = serve(answer("Cache-Control" => "max-age=60"))
+    server = serve(response_bytes("Cache-Control" => "max-age=60"))
     caching = client(server.url, cache: true)
     report = watching { 3.times { caching.get("/settings") } }
 
@@ -121,10 +121,10 @@ class TestWatch < TrunklineTest
   end
 
   def test_every_way_of_calling_is_seen
-    each_way do |way, call|
+    each_call_style do |style, call|
       report = watching { call.call(http, :get, "/users/1") }
       assert_equal [["Trunkline", "GET /users/:id", 200, nil]],
-                   report.calls.map { |one| one.to_h.values_at(:library, :shape, :status, :error) }, way
+                   report.calls.map { |one| one.to_h.values_at(:library, :shape, :status, :error) }, style
     end
   end
 
@@ -243,7 +243,8 @@ class TestWatch < TrunklineTest
     assert_raises(Trunkline::InvalidRequest) { Trunkline::Insight.sample = 2 }
   end
 
-  # What it promises against what a batch then takes: the fastest of some, since a busy machine makes each longer.
+  # Compares the estimate with the time that a batch then takes: the fastest of several, since a busy machine delays
+  # each.
   def test_the_estimate_holds
     server = serve_rack(threads: 10) { sleep(0.3) && [200, {}, ["ok"]] }
     http = client(server.url)

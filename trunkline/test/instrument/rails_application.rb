@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A Rails application whose page makes calls to the server at ARGV[0]: prints its log.
+# A Rails application whose page makes calls to the server at ARGV[0]; it prints its log.
 
 require "stringio"
 require "rails"
@@ -10,7 +10,7 @@ require "trunkline"
 
 LOG = StringIO.new
 
-# The smallest that logs as Rails does.
+# The smallest application that logs like Rails.
 class Application < Rails::Application
   config.eager_load = false
   config.secret_key_base = "none"
@@ -25,7 +25,7 @@ HTTP = Trunkline.new(ARGV[0], timeout: 5)
 
 # rubocop:disable Style/OneClassPerFile -- a program
 
-# Calls alone, side by side, in the background; and none.
+# An action with single, concurrent and background calls, and an action without calls.
 class PagesController < ActionController::Base
   def calls
     HTTP.get("/one", params: { token: "secret" })

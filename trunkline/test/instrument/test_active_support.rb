@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require_relative "../support/ways_to_call"
+require_relative "../support/call_styles"
 require "active_support"
 require "active_support/execution_context"
 require "active_support/notifications"
@@ -11,7 +11,7 @@ require "trunkline/instrument/active_support"
 
 # request.trunkline, attempt.trunkline and connection.trunkline of ActiveSupport::Notifications.
 class TestActiveSupportNotifications < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
 
@@ -30,16 +30,16 @@ class TestActiveSupportNotifications < TrunklineTest
 
   def test_every_way_of_calling
     events = events("request.trunkline")
-    each_way do |way, call|
-      server = serve { |connection| connection << answer while connection.read_request && sleep(0.06) }
+    each_call_style do |style, call|
+      server = serve { |connection| connection << response_bytes while connection.read_request && sleep(0.06) }
       events.clear
       call.call(client(server.url), :get, "/a?token=secret", template: "/:x")
       sleep 0.05 while events.empty?
       payload = events[0].payload
       assert_equal ["GET", server.url("/a?[hidden]"), "/:x", 200, 1],
-                   payload.values_at(:method, :url, :template, :status, :attempts), way
-      assert_kind_of Trunkline::Response, payload[:response], way
-      assert_operator events[0].duration, :>=, 50, way
+                   payload.values_at(:method, :url, :template, :status, :attempts), style
+      assert_kind_of Trunkline::Response, payload[:response], style
+      assert_operator events[0].duration, :>=, 50, style
     end
   end
 
@@ -57,18 +57,18 @@ class TestActiveSupportNotifications < TrunklineTest
 
   def test_errors
     events = events("request.trunkline")
-    each_way do |way, call|
+    each_call_style do |style, call|
       events.clear
       error = call.call(client("http://127.0.0.1:#{refused_port}"), :get, "/")
       sleep 0.05 while events.empty?
-      assert_equal [error.class.name, error.message], events[0].payload[:exception], way
-      assert_instance_of error.class, events[0].payload[:exception_object], way
+      assert_equal [error.class.name, error.message], events[0].payload[:exception], style
+      assert_instance_of error.class, events[0].payload[:exception_object], style
     end
   end
 
   def test_attempts_and_connections
     events = events("attempt.trunkline", "connection.trunkline")
-    server = serve_in_turn("/" => [BUSY, answer])
+    server = serve_sequence("/" => [BUSY, response_bytes])
     client(server.url, retry: { backoff: 0.001..0.002 }, max_idle: 1).get("/")
     assert_equal %w[attempt.trunkline connection.trunkline attempt.trunkline], events.map(&:name)
     assert_equal [[1, 503], [2, 200]], [events[0], events[2]].map { |event| event.payload.values_at(:number, :status) }
@@ -87,7 +87,7 @@ class TestActiveSupportNotifications < TrunklineTest
     server = serve
     probe = Trunkline::Instrument.probes.grep(Trunkline::Instrument::ActiveSupport).first
     refute_predicate probe, :wanted?
-    assert_nil Trunkline::Surroundings.current
+    assert_nil Trunkline::CallerContext.current
     client(server.url).get("/")
     NAMES.each do |name|
       refute_predicate probe, :wanted?

@@ -3,7 +3,7 @@
 require_relative "../test_helper"
 require_relative "../support/subprocess"
 
-# The log of a Rails application, which is a process of its own.
+# Tests the log of a Rails application, which runs in a separate process.
 class TestRails < TrunklineTest
   def log_of(level)
     server = serve

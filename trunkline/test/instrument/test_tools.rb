@@ -3,7 +3,8 @@
 require_relative "../test_helper"
 require_relative "../facades/net_http/agents/comparison"
 
-# Each file in tools/ is a test program of its own, with the gems of gemfiles/agents: tools that trace patch a process.
+# Each file in tools/ is a test program of its own, with the gems of gemfiles/agents: tracing tools patch the whole
+# process.
 class TestTools < TrunklineTest
   Dir[File.join(__dir__, "tools/*.rb")].each do |program|
     name = File.basename(program, ".rb")
@@ -12,7 +13,9 @@ class TestTools < TrunklineTest
     levels = %w[sentry datadog appsignal].include?(name) ? %w[net_http faraday] : %w[net_http]
     levels.each do |level|
       define_method("test_#{name}_#{level}") do
-        skip "the gems of gemfiles/agents are not installed; bin/setup says why" unless GemsApart.installed?("agents")
+        unless SeparateBundle.installed?("agents")
+          skip "the gems of gemfiles/agents are not installed; bin/setup says why"
+        end
 
         command = [RbConfig.ruby, "-I", Subprocess::LIB, program]
         out, err, status = Subprocess.run_command(Agents::Comparison.environment(common: true).merge("LEVEL" => level),

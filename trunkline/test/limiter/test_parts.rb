@@ -2,11 +2,11 @@
 
 require_relative "../test_helper"
 
-# The parts of the limiter, by a clock of our own.
+# The parts of the limiter, with a clock controlled by the test.
 class TestLimiterParts < Minitest::Test
   Limiter = Trunkline::Limiter
 
-  # An Epoch that is over.
+  # Stands in for an Epoch that has ended.
   class Counted
     attr_reader :count, :seconds
 

@@ -2,12 +2,12 @@
 
 require_relative "../test_helper"
 
-# :auto against a real server: Puma with a known number of workers and a bounded queue before them.
+# concurrency: :auto against a real server: Puma with a known number of workers and a bounded queue before them.
 class TestLimiterRealServer < TrunklineTest
   WORKERS = 6
   QUEUE = 18
   SERVICE = 0.05
-  SECONDS = RUBY_ENGINE == "jruby" ? 12 : 6 # of which JRuby needs some until the code is compiled
+  SECONDS = RUBY_ENGINE == "jruby" ? 12 : 6 # JRuby spends some of them compiling
 
   def setup
     super
@@ -23,7 +23,7 @@ class TestLimiterRealServer < TrunklineTest
     answered = run_for(http, SECONDS)
     limits = http.stats.limits.fetch("http://127.0.0.1:#{@server.port}")
 
-    # A worker of a busy machine sleeps longer than it should: what counts is whether it was given work.
+    # On a busy machine a worker sleeps longer than it should: the test counts the time for which workers had work.
     assert_operator @busy, :>=, 0.7 * SECONDS * WORKERS, "seconds that the workers were busy"
     assert_operator answered, :>=, 0.5 * SECONDS * WORKERS / SERVICE, "goodput, of what the workers can do"
     assert_operator @refused, :<=, 0.03 * answered

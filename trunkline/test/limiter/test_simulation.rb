@@ -7,19 +7,19 @@ $LOAD_PATH.unshift File.expand_path("../../lib", __dir__)
 require "trunkline"
 require_relative "../support/limiter_simulator"
 
-# The limiter against the simulator: virtual time, so a figure here depends on no machine. TRUNKLINE_SEEDS=200 runs
-# each scenario so often.
+# The limiter against the simulator: time is virtual, so no figure depends on the machine. TRUNKLINE_SEEDS=200 runs each
+# scenario with that many seeds.
 class TestLimiterSimulation < Minitest::Test
   SCENARIOS = YAML.load_file(File.join(__dir__, "scenarios.yml")).freeze
   SEEDS = (1..Integer(ENV.fetch("TRUNKLINE_SEEDS", "3")))
   SECONDS = 40
-  # The limiter is given this long to find its limit, at the start and after a change.
+  # Seconds that the limiter has to find its limit, at the start and after a change.
   GRACE = 5
-  # What fixed limits are tried, to find the best.
+  # The fixed limits among which the best is searched.
   TRIED = [2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 32, 40, 50, 64, 80, 100, 200, 250, 320].freeze
 
-  # A time in which the server stays as it is: the limit that is known to be best, what fixed limits answer a second
-  # at the most, and which is the least of those tried that answers 95 % of that.
+  # A time span in which the server does not change: the limit known to be best, the highest goodput of a fixed limit in
+  # responses per second, and the lowest of the limits tried that reaches 95 % of it.
   Span = Struct.new(:from, :to, :best, :goodput, :found) do
     def share(run) = run.goodput_between(from + GRACE, to) / goodput
     def limit(run) = run.mean_limit(from + GRACE, to) / best
@@ -50,7 +50,8 @@ class TestLimiterSimulation < Minitest::Test
 
     def most(scenario) = scenario.fetch("max", 200)
 
-    # Where the rate is limited, that rate is the goodput to reach; its burst counts for little only in a long run.
+    # With a rate limit, that rate is the goodput to reach; only in a long run does its initial burst have little
+    # weight.
     def found(scenario, from, to)
       to = [to, from + 8].min unless scenario["rate"] || scenario["best"].is_a?(Array)
       tried = TRIED.select { |limit| limit <= most(scenario) }.to_h do |limit|
@@ -60,7 +61,7 @@ class TestLimiterSimulation < Minitest::Test
       [scenario["rate"] || most, tried.find { |_, goodput| goodput >= 0.95 * most }.first]
     end
 
-    # A run that was long enough for one span serves for the others as well.
+    # A run that was long enough for one span is reused for the others.
     def fixed(scenario, limit, seconds)
       @fixed ||= {}
       known = @fixed[[scenario["name"], limit]]
@@ -98,7 +99,7 @@ class TestLimiterSimulation < Minitest::Test
       end
     end
 
-    # Where the rate is limited, the limiter keeps to the rate, and what is in flight follows from that.
+    # With a rate limit, the limiter follows the rate, and the number in flight results from that.
     next if scenario["rate"]
 
     define_method(:"test_#{name}_limit_is_near_the_best_within_five_seconds") do
@@ -106,8 +107,8 @@ class TestLimiterSimulation < Minitest::Test
     end
   end
 
-  # A turn of its loop costs as much as two answers, and takes all that have come: each limit gives a little more
-  # goodput than the one below.
+  # One turn of the client's event loop costs as much as two responses, and handles all responses that have arrived: so
+  # each higher limit gives a little more goodput.
   def test_a_client_that_is_busy_itself_has_enough_in_flight
     busy = { "name" => "busy client", "workers" => 50, "service" => 0.0005, "spread" => "exponential",
              "client" => 0.001, "turn" => 0.002, "max" => 64, "best" => 32 }
@@ -133,7 +134,7 @@ class TestLimiterSimulation < Minitest::Test
   def each_run(scenario, &block) = self.class.runs(scenario).zip(SEEDS).each(&block)
   def mean(values) = values.sum / values.size
 
-  # Over the whole run: what the search costs counts.
+  # The share of the possible goodput over the whole run, so that the cost of the limiter's search is included.
   def share_of_best(scenario, run)
     possible = self.class.spans(scenario).sum { |span| span.goodput * (span.to - span.from) }
     run.goodput_between(0, SECONDS) * SECONDS / possible

@@ -9,13 +9,13 @@ require_relative "../support/free_port"
 require_relative "../support/nginx"
 require_relative "migration"
 
-# What an application gains by moving: the lab's load on it, before and after, while it asks an nginx over TLS for
-# four products in each request.
+# Measures what an application gains by migrating: the lab's load on it, before and after, while it requests four
+# products from an nginx over TLS for each request.
 class Gain
   SECONDS = Integer(ENV.fetch("SECONDS", "4"))
   LAB = ["ruby", "-I#{Migration::ROOT}/trunkline/lib", "-I#{Migration::ROOT}/trunkline-lab/lib",
          "#{Migration::ROOT}/trunkline-lab/exe/trunkline-lab"].freeze
-  # What each is divided by: latency is read in ms.
+  # The divisor of each figure: latency is read in us and reported in ms.
   FIGURES = { "requests/s" => 1, "latency, 50 %" => 1000, "latency, 99 %" => 1000 }.freeze
   HEAD = ["moved from", "specs", "requests/s", "times as many (95 %)", "latency, 50 %, ms", "latency, 99 %, ms"].freeze
   ORDER = { "id" => 1, "names" => (1..4).map { |id| "product #{id}" } }.freeze
@@ -27,10 +27,10 @@ class Gain
       specs["example_count"].positive? && specs.values_at(*Migration::BAD).all?(&:zero?)
     end
 
-    def told = @told ||= JSON.parse(File.read(path))
+    def results = @results ||= JSON.parse(File.read(path))
 
     def figures
-      values = told["figures"].to_h { |figure| [figure["name"], figure["value"]] }
+      values = results["figures"].to_h { |figure| [figure["name"], figure["value"]] }
       FIGURES.map { |name, unit| (values.fetch(name) / unit).round(unit == 1 ? 0 : 1) }
     end
   end
@@ -48,9 +48,9 @@ class Gain
     Measured.new(specs: specs, output: output, path: path)
   end
 
-  # Prints how the specs went, and what the lab says of the two runs.
-  # @return [Hash] "green": were they, before and after; the lab's figures before and after; "gain": the ratio and its
-  #   interval; and what the lab says of the machine
+  # Prints the results of the specs, and the lab's comparison of the two runs.
+  # @return [Hash] "green": whether the specs passed, before and after; the lab's figures before and after; "gain": the
+  #   ratio and its interval; and the lab's report on the machine
   def compare(client, before, after)
     puts "== #{client}"
     [before, after].each { |one| puts one.green? ? "specs green" : one.output }
@@ -58,12 +58,12 @@ class Gain
     system(*LAB, "compare", "--json", path, before.path, after.path, exception: true)
     gain = JSON.parse(File.read(path))["data"].fetch("requests/s")
     { "green" => [before, after].all?(&:green?), "before" => before.figures, "after" => after.figures,
-      "gain" => [gain["ratio"], *gain["interval"]], "environment" => after.told["environment"],
-      "noise" => [before, after].flat_map { |one| one.told.dig("noise", "reasons") } }
+      "gain" => [gain["ratio"], *gain["interval"]], "environment" => after.results["environment"],
+      "noise" => [before, after].flat_map { |one| one.results.dig("noise", "reasons") } }
   end
 
   # Writes the table in docs/switching.md.
-  # @param results [Hash{String => Hash}] what compare returned, by client
+  # @param results [Hash{String => Hash}] the results of compare, by client
   def self.write(results)
     rows = results.map do |client, result|
       figures = result.values_at("before", "after").transpose.map { |pair| pair.join(" → ") }
@@ -75,7 +75,7 @@ class Gain
     File.write(PAGE, File.read(PAGE).sub(PLACE) { "\n#{table}\n\n#{machine(results.values)}\n\n" })
   end
 
-  # @return [String] where it was measured, and whether the lab calls it a result
+  # @return [String] the machine of the measurement, and whether the lab calls it a result
   def self.machine(results)
     date, machine = results.last["environment"].values_at("date", "machine")
     noise = results.flat_map { |result| result["noise"] }
@@ -86,7 +86,7 @@ class Gain
 
   private
 
-  # First a second that is not measured, for what the first requests load and open.
+  # Loads for a second before measuring, so that code is loaded and connections are open.
   def load(url, path)
     raise "the application answers something else" unless JSON.parse(Net::HTTP.get(URI(url))) == ORDER
 

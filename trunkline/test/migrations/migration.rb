@@ -5,22 +5,22 @@ require "json"
 require "open3"
 require "socket"
 require "tmpdir"
-require_relative "../support/gems_apart"
+require_relative "../support/separate_bundle"
 
-# A small Rails application on another client, in a folder of its own: skeleton/ with what is in the folder of that
-# client, and, once it has moved, with its migration.diff.
+# A small Rails application that uses another client, in a separate folder: a copy of skeleton/ and of that client's
+# folder, and, once it has migrated, with its migration.diff applied.
 class Migration
   ROOT = File.expand_path("../../..", __dir__)
   CLIENTS = %w[faraday httparty typhoeus].freeze
-  ENVIRONMENT = { **GemsApart.setup_environment("migrations"), "http_proxy" => nil, "HTTP_PROXY" => nil }.freeze
+  ENVIRONMENT = { **SeparateBundle.setup_environment("migrations"), "http_proxy" => nil, "HTTP_PROXY" => nil }.freeze
 
-  # Of rspec's summary.
+  # Counts in rspec's summary that must be zero.
   BAD = %w[failure_count pending_count errors_outside_of_examples_count].freeze
 
   attr_reader :folder
 
-  # @param client [String] of CLIENTS
-  # @yield [Migration] its folder goes when the block ends
+  # @param client [String] one of CLIENTS
+  # @yield [Migration] whose folder is removed when the block ends
   def self.of(client)
     Dir.mktmpdir("trunkline-#{client}-") { |folder| yield new(client, folder) }
   end
@@ -31,7 +31,7 @@ class Migration
     ["skeleton", client].each { |name| FileUtils.cp_r("#{__dir__}/#{name}/.", folder) }
   end
 
-  # Changes what docs/switching.md says is to be changed.
+  # Applies the changes that docs/switching.md describes.
   # @return [Migration] itself
   def move
     output, status = Open3.capture2e("git", "apply", "migration.diff", chdir: @folder)
@@ -40,18 +40,18 @@ class Migration
     self
   end
 
-  # Runs its specs.
-  # @return [Array(Hash, String)] rspec's summary, and what it printed
+  # Runs the application's specs.
+  # @return [Array(Hash, String)] rspec's summary, and its output
   def specs
     output, = Open3.capture2e(ENVIRONMENT, "rspec", "--format", "documentation", "--format", "json", "--out",
                               "specs.json", chdir: @folder)
     [JSON.parse(File.read(File.join(@folder, "specs.json")))["summary"], output]
   end
 
-  # Serves it in production, with three threads.
-  # @param catalog [String] URL of the service that it asks
+  # Serves the application in production mode, with three threads.
+  # @param catalog [String] URL of the service that it calls
   # @param environment [Hash]
-  # @yield [String] its URL
+  # @yield [String] the application's URL
   def serve(catalog, environment = {})
     port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
     environment = { **ENVIRONMENT, "RAILS_ENV" => "production", "CATALOG_URL" => catalog, **environment }

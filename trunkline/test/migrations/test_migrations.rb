@@ -3,14 +3,14 @@
 require_relative "../test_helper"
 require_relative "migration"
 
-# The Rails applications on Faraday, HTTParty and Typhoeus: their specs are the same before they move and after, and
-# what they change is what docs/switching.md says. `rake migrations` measures what they gain.
+# The Rails applications on Faraday, HTTParty and Typhoeus: their specs are the same before and after the migration, and
+# its changes are those that docs/switching.md describes. `rake migrations` measures the gain.
 class TestMigrations < TrunklineTest
   PAGE = File.join(Migration::ROOT, "docs/switching.md")
 
   Migration::CLIENTS.each do |client|
     define_method("test_specs_of_#{client}") do
-      skip "gemfiles/migrations is not installed; bin/setup says why" unless GemsApart.installed?("migrations")
+      skip "gemfiles/migrations is not installed; bin/setup says why" unless SeparateBundle.installed?("migrations")
 
       before, after = Migration.of(client) do |application|
         [application.specs, application.move && application.specs]

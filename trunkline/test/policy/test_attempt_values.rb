@@ -2,13 +2,13 @@
 
 require_relative "../test_helper"
 
-# bearer:, basic: and values of headers: that are callable: called for each request that a call sends.
+# Callable values of bearer:, basic: and headers:, which are called for each request that a call sends.
 class TestAttemptValues < TrunklineTest
   stressable
 
   def counter(prefix = "t") = (count = 0) && -> { "#{prefix}#{count += 1}" }
 
-  # What each request had in a field.
+  # The values of a field in all requests.
   def sent(server, name) = server.requests.map { |request| request[name] }
 
   def test_a_token_is_asked_for_before_each_call

@@ -2,18 +2,20 @@
 
 require_relative "../test_helper"
 
-# digest:, netrc: and auth: against servers that ask for them.
+# The options digest:, netrc: and auth: against servers that require authentication.
 class TestAuth < TrunklineTest
   DIGEST = 'Digest realm="trunkline", qop="auth", algorithm=SHA-256'
 
-  def refusal(challenge, body = "no") = answer(body, status: "401 Unauthorized", "WWW-Authenticate" => challenge)
+  def refusal(challenge, body = "no")
+    response_bytes(body, status: "401 Unauthorized", "WWW-Authenticate" => challenge)
+  end
 
-  # Asks whoever has no Authorization; then says what it was given.
+  # Sends the challenge to a request without Authorization; echoes the body of any other.
   def asking(challenge = "#{DIGEST}, nonce=\"first\"", **fields)
     serve do |connection|
       while (request = connection.read_request)
         echo = request.body.empty? ? "in" : request.body
-        connection << (request["Authorization"] ? answer(echo, **fields) : refusal(challenge))
+        connection << (request["Authorization"] ? response_bytes(echo, **fields) : refusal(challenge))
       end
     end
   end
@@ -53,7 +55,7 @@ class TestAuth < TrunklineTest
         next connection << refusal("#{DIGEST}, nonce=#{wanted}") unless good
 
         wanted = wanted.succ
-        connection << answer("Authentication-Info" => "nextnonce=\"#{wanted}\"")
+        connection << response_bytes("Authentication-Info" => "nextnonce=\"#{wanted}\"")
       end
     end
     http = digest
@@ -67,8 +69,12 @@ class TestAuth < TrunklineTest
     server = serve do |connection|
       while (request = connection.read_request)
         good = request["Authorization"]&.include?("\"#{wanted}\"")
-        wanted = wanted.succ # what is told as the next is old at once
-        connection << (good ? answer("Authentication-Info" => "nextnonce=old") : refusal("#{DIGEST}, nonce=#{wanted}"))
+        wanted = wanted.succ # so the announced next nonce is stale at once
+        connection << if good
+                        response_bytes("Authentication-Info" => "nextnonce=old")
+                      else
+                        refusal("#{DIGEST}, nonce=#{wanted}")
+                      end
       end
     end
     http = digest
@@ -76,10 +82,10 @@ class TestAuth < TrunklineTest
   end
 
   def test_a_next_nonce_that_cannot_be_read_is_none
-    ["=", "a=b", ", ,", "\xFF", "nextnonce", "nextnonce=\"", "nextnonce=\"\""].each do |told|
-      url = asking("#{DIGEST}, nonce=\"n\"", "Authentication-Info" => told.b).url
+    ["=", "a=b", ", ,", "\xFF", "nextnonce", "nextnonce=\"", "nextnonce=\"\""].each do |field|
+      url = asking("#{DIGEST}, nonce=\"n\"", "Authentication-Info" => field.b).url
       http = digest
-      assert_equal [200, 200], Array.new(2) { http.get(url).status }, told.inspect
+      assert_equal [200, 200], Array.new(2) { http.get(url).status }, field.inspect
     end
   end
 
@@ -102,7 +108,7 @@ class TestAuth < TrunklineTest
       while (request = connection.read_request)
         fresh = request["Authorization"]&.include?('nonce="fresh"')
         asked = request["Authorization"] ? 'nonce="fresh", stale=true' : 'nonce="old"'
-        connection << (fresh ? answer : refusal("#{DIGEST}, #{asked}"))
+        connection << (fresh ? response_bytes : refusal("#{DIGEST}, #{asked}"))
       end
     end
     response = digest.get(server.url)
@@ -185,7 +191,7 @@ class TestAuth < TrunklineTest
     assert_operator error.elapsed, :>, 0.25
   end
 
-  # Counts what it sees, and signs with what it was asked for.
+  # Records the requests and statuses that it sees, and signs with the nonce of the challenge.
   class Signer
     attr_reader :seen
 

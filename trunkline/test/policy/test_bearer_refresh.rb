@@ -3,12 +3,12 @@
 require_relative "../test_helper"
 require_relative "../support/fibers"
 
-# auth: Trunkline::BearerRefresh against a server that takes one token alone.
+# The option auth: with Trunkline::BearerRefresh against a server that accepts only one token.
 class TestBearerRefresh < TrunklineTest
   REFUSED = "401 Unauthorized"
 
-  # Takes the token of #good; answers with what it was sent. Refusals wait until `together` requests have come, so that
-  # all their calls are refused at once.
+  # Accepts the token of #good, and echoes the body or the target. Refusals wait until `together` requests have arrived,
+  # so that all their calls are refused at once.
   def guarded(together: 1)
     arrived = 0
     lock = Mutex.new
@@ -26,9 +26,9 @@ class TestBearerRefresh < TrunklineTest
   end
 
   def verdict(request)
-    return answer("no", status: REFUSED) unless request["Authorization"] == "Bearer #{good}"
+    return response_bytes("no", status: REFUSED) unless request["Authorization"] == "Bearer #{good}"
 
-    answer(request.body.empty? ? request.target : request.body)
+    response_bytes(request.body.empty? ? request.target : request.body)
   end
 
   attr_accessor :good
@@ -38,7 +38,7 @@ class TestBearerRefresh < TrunklineTest
     @asked = Thread::Queue.new
   end
 
-  # A BearerRefresh that fetches "new", slowly enough that others come meanwhile.
+  # A BearerRefresh that fetches "new", slowly enough that other calls arrive meanwhile.
   def tokens(first = "old", &fetch)
     Trunkline::BearerRefresh.new(first) do |expired|
       @asked << expired
@@ -50,7 +50,7 @@ class TestBearerRefresh < TrunklineTest
 
   def sent(server) = server.requests.map { |request| request["Authorization"] }
 
-  # The first one comes from a store, where it has grown old: by one call, and by many at once.
+  # The first token is from a store and has expired there: it is used by one call, and by many at once.
   def test_a_first_token_that_is_refused
     kept = ->(expired) { expired ? "new" : "old" }
     server = guarded
@@ -97,7 +97,7 @@ class TestBearerRefresh < TrunklineTest
     def wait(signal) = signal.wait
   end
 
-  # Between two steps of a call that was refused as well.
+  # The fetch happens between two steps of another call that was refused as well.
   def test_a_token_that_another_call_fetches_meanwhile_is_used
     old = { "Authorization" => "Bearer old" }
     refresh = Trunkline::BearerRefresh.new("old") { "new" }
@@ -107,7 +107,7 @@ class TestBearerRefresh < TrunklineTest
     assert_equal({ "Authorization" => "Bearer new" }, refresh.sign(nil, call))
   end
 
-  WAYS = {
+  CALL_STYLES = {
     threads: ->(http, paths) { paths.map { |path| Thread.new { http.get(path) } }.map(&:value) },
     batch: ->(http, paths) { http.batch(concurrency: 100) { |batch| paths.each { |path| batch.get(path) } } },
     map: ->(http, paths) { http.map(paths, concurrency: 100) },
@@ -117,9 +117,9 @@ class TestBearerRefresh < TrunklineTest
     end
   }.freeze
 
-  WAYS.each do |way, run|
+  CALL_STYLES.each do |way, run|
     define_method(:"test_100_calls_at_once_make_one_fetch_in_#{way}") do
-      together = way == :futures ? 4 : 100 # futures begin with fewer at a time
+      together = way == :futures ? 4 : 100 # futures start with fewer in flight
       server = guarded(together: together)
       http = client(server.url, auth: tokens, max_connections_per_host: 100, timeout: 20)
       paths = (1..100).map { |number| "/#{number}" }
@@ -219,7 +219,7 @@ class TestBearerRefresh < TrunklineTest
     error = assert_raises(Trunkline::TotalTimeout) { http.get("/", timeout: 0.2) }
     assert_in_delta 0.2, error.elapsed, 0.15
     gate << "new"
-    assert_equal 200, http.get("/").status # the fetch went on
+    assert_equal 200, http.get("/").status # the fetch continued
     assert_equal %w[old], asked
   end
 

@@ -1,26 +1,26 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require_relative "../support/ways_to_call"
+require_relative "../support/call_styles"
 
-# breaker: an origin that fails is not called for a while.
+# The option breaker: stops calls to a failing origin for a while.
 class TestBreaker < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
-  # Seconds after which the breaker of QUICK probes.
+  # Seconds after which the circuit breaker of QUICK probes.
   COOLED = 0.35
 
-  BROKEN = Answers.answer("", status: "500 Broken")
-  # Opens at the third failure.
+  BROKEN = Responses.response_bytes("", status: "500 Broken")
+  # QUICK opens at the third failure.
   QUICK = { minimum: 3, cool_down: 0.3 }.freeze
   STAYS_OPEN = { minimum: 3, cool_down: 60 }.freeze
 
-  # Answers 500 to /bad, waits in /slow until it is told to go on, and answers 200 to all others.
+  # Responds with 500 to /bad, to /slow when the block returns, and with 200 to all other paths.
   def serve_both(&block)
     serve do |connection|
       while (request = connection.read_request)
         block&.call if request.target == "/slow"
-        connection << (request.target == "/bad" ? BROKEN : answer)
+        connection << (request.target == "/bad" ? BROKEN : response_bytes)
       end
     end
   end
@@ -34,14 +34,14 @@ class TestBreaker < TrunklineTest
   end
 
   def test_an_origin_that_fails_is_not_called
-    each_way do |way, call|
+    each_call_style do |style, call|
       server = serve_both
       http = client(server.url, breaker: { minimum: 4, threshold: 0.5 })
       results = %w[/bad / /bad / /bad].map { |path| call.call(http, :get, path).status }
-      assert_equal [500, 200, 500, 200, 500], results, way
-      assert_instance_of Trunkline::BreakerOpen, call.call(http, :post, "/", body: "x"), way
-      assert_equal 5, server.requests.size, way
-      assert_equal :open, state(server, http), way
+      assert_equal [500, 200, 500, 200, 500], results, style
+      assert_instance_of Trunkline::BreakerOpen, call.call(http, :post, "/", body: "x"), style
+      assert_equal 5, server.requests.size, style
+      assert_equal :open, state(server, http), style
     end
   end
 
@@ -107,7 +107,7 @@ class TestBreaker < TrunklineTest
     assert_equal 4, server.requests.size
   end
 
-  # Each way a probe can end without a result.
+  # Ways in which a probe can end without a result.
   GIVEN_UP = {
     killed: ->(http) { Thread.new { http.get("/slow") }.tap { |thread| sleep 0.1 and thread.kill.join } },
     raised: lambda do |http|
@@ -166,12 +166,12 @@ class TestBreaker < TrunklineTest
     assert_raises(Trunkline::QueueTimeout) { http.get("/", timeout: { queue: 0.1, total: 5 }) }
     future.cancel
     assert_raises(Trunkline::InvalidRequest) { http.get("/", headers: { "A" => "\n" }) }
-    told = http.stats[:breakers][silent.address]
-    assert_equal [:closed, 0, 0], told.values_at(:state, :requests, :failures)
+    stats = http.stats[:breakers][silent.address]
+    assert_equal [:closed, 0, 0], stats.values_at(:state, :requests, :failures)
   end
 
   def test_a_failure_is_what_the_caller_says
-    server = serve_in_turn("/" => [answer("", status: "429 Slow")], "/bad" => [BROKEN])
+    server = serve_sequence("/" => [response_bytes("", status: "429 Slow")], "/bad" => [BROKEN])
     rule = ->(result) { result.is_a?(Trunkline::Response) && result.status == 429 }
     http = client(server.url, breaker: { minimum: 2, failure: rule })
     3.times { assert_equal 500, http.get("/bad").status }
@@ -180,7 +180,7 @@ class TestBreaker < TrunklineTest
   end
 
   def test_a_rule_that_raises_leaves_no_answer_behind
-    server = serve(answer("x" * 100_000))
+    server = serve(response_bytes("x" * 100_000))
     http = client(server.url, breaker: { failure: ->(_) { raise IOError, "no rule" } })
     assert_raises(IOError) { http.get("/", stream: true) }
     assert_equal 0, http.stats[:in_use]
@@ -211,13 +211,13 @@ class TestBreaker < TrunklineTest
     [true, { **STAYS_OPEN, failure: ->(_) { false } }].each do |settings|
       other = client(server.url, breaker: settings)
       assert_equal 200, other.get("/").status
-      assert_equal :open, state(server, other) # the one that refuses most is told
+      assert_equal :open, state(server, other) # stats show the breaker that refuses most
     end
   end
 
   def test_a_forked_process_goes_on_with_what_was_known
     server = serve_both
-    http = client(server.url, breaker: { **QUICK, cool_down: 3 }) # a fork may take long
+    http = client(server.url, breaker: { **QUICK, cool_down: 3 }) # forking may take long
     open_breaker(http)
     assert_equal [:open, Trunkline::BreakerOpen], in_child { [state(server, http), result_of { http.get("/") }.class] }
     sleep 3.1
@@ -228,7 +228,7 @@ class TestBreaker < TrunklineTest
   def test_a_child_whose_parent_was_probing_probes_itself
     hold = Thread::Queue.new
     server = serve_both { hold.pop }
-    http = client(server.url, breaker: { **QUICK, cool_down: 2 }) # a fork may take long
+    http = client(server.url, breaker: { **QUICK, cool_down: 2 }) # forking may take long
     open_breaker(http)
     sleep 2.1
     probe = Thread.new { http.get("/slow").status }
@@ -256,7 +256,8 @@ class TestBreaker < TrunklineTest
     Process.wait(pid)
   end
 
-  # Its backtrace would be written, frame by frame, if it were raised again on its way: that takes longer than all else.
+  # Raising the error again on its way would create its backtrace frame by frame, which costs more than the rest of the
+  # call.
   def test_the_backtrace_of_a_refusal_is_not_written_until_it_is_asked_for
     server = serve_both
     http = client(server.url, breaker: QUICK, retry: true)

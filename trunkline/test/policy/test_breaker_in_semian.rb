@@ -3,7 +3,7 @@
 require_relative "../test_helper"
 require_relative "../support/breaker_store_tests"
 
-# breaker: { store: }, with the circuit breakers of Semian.
+# The option breaker: { store: } with the circuit breakers of Semian.
 class TestBreakerInSemian < TrunklineTest
   include BreakerStoreTests
 

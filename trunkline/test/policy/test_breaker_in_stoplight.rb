@@ -3,7 +3,7 @@
 require_relative "../test_helper"
 require_relative "../support/breaker_store_tests"
 
-# breaker: { store: }, with the lights of Stoplight.
+# The option breaker: { store: } with the lights of Stoplight.
 class TestBreakerInStoplight < TrunklineTest
   include BreakerStoreTests
 
@@ -19,7 +19,7 @@ class TestBreakerInStoplight < TrunklineTest
 
   @systems = 0
 
-  # @return [String] for a system that no other test has
+  # @return [String] a name for a system that no other test uses
   def self.new_name = "trunkline tests #{@systems += 1}"
 
   def settings
@@ -29,7 +29,7 @@ class TestBreakerInStoplight < TrunklineTest
     end
   end
 
-  # Of at least 100 requests, half.
+  # The light opens when half of at least 100 requests fail.
   def failures_to_open = 100
 
   def cool_down = 1

@@ -1,19 +1,19 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require_relative "../support/numbered_answers"
-require_relative "../support/ways_to_call"
+require_relative "../support/numbered_responses"
+require_relative "../support/call_styles"
 
-# cache: what is kept and given again (RFC 9111), over sockets.
+# The option cache: storing and reusing responses (RFC 9111), over sockets.
 class TestCache < TrunklineTest
-  include NumberedAnswers
-  include WaysToCall
+  include NumberedResponses
+  include CallStyles
 
   FRESH = { "Cache-Control" => "max-age=60" }.freeze
   TAGGED = { "Cache-Control" => "max-age=0", "ETag" => '"1"' }.freeze
   NOT_MODIFIED = "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n"
 
-  # ---- the table: an answer's fields, the request's, and whether the second request has the kept answer ----
+  # ---- the table: fields of the response, fields of the requests, and whether the second request is a hit ----
 
   SOON = -> { (Time.now + 60).httpdate }
   PAST = -> { (Time.now - 60).httpdate }
@@ -74,30 +74,30 @@ class TestCache < TrunklineTest
     assert_equal STATUSES, kept
   end
 
-  # ---- what a hit is ----
+  # ---- hits ----
 
   def test_every_way_has_the_kept_answer
     server = serve_numbered { { **FRESH, "X-Own" => "a", "Content-Type" => "text/plain; charset=utf-8" } }
     http = cached(server)
     first = http.get("/")
-    each_way do |way, call|
+    each_call_style do |style, call|
       response = call.call(http, :get, "/")
       assert_equal [200, "OK", "answer 1", Encoding::UTF_8],
-                   [response.status, response.reason, response.body, response.body.encoding], way
-      assert_match(/\A\d\z/, response["age"], way)
-      assert_equal first.headers.to_h, response.headers.to_h.except("age", "date"), way
-      assert_predicate response.cache, :hit?, way
-      assert_empty response.attempts, way
+                   [response.status, response.reason, response.body, response.body.encoding], style
+      assert_match(/\A\d\z/, response["age"], style)
+      assert_equal first.headers.to_h, response.headers.to_h.except("age", "date"), style
+      assert_predicate response.cache, :hit?, style
+      assert_empty response.attempts, style
     end
     assert_equal 1, server.requests.size
   end
 
   def test_misses_are_kept_in_every_way
-    each_way(but: %i[streamed]) do |way, call|
+    each_call_style(but: %i[streamed]) do |style, call|
       server = serve_numbered { FRESH }
       http = cached(server)
-      assert_equal "answer 1", call.call(http, :get, "/").body, way
-      assert_predicate http.get("/").cache, :hit?, way
+      assert_equal "answer 1", call.call(http, :get, "/").body, style
+      assert_predicate http.get("/").cache, :hit?, style
     end
   end
 
@@ -112,13 +112,13 @@ class TestCache < TrunklineTest
   }.freeze
 
   def test_a_streamed_answer_is_kept_when_it_was_read_to_its_end
-    STREAMED.each do |way, read|
+    STREAMED.each do |style, read|
       server = serve_numbered { FRESH }
       http = cached(server)
-      assert_equal "answer 1", read.call(http), way
-      assert_equal ["answer 1", true], http.get("/").then { |one| [one.body, one.cache.hit?] }, way
-      assert_equal "answer 1", read.call(http), way
-      assert_equal 1, server.requests.size, way
+      assert_equal "answer 1", read.call(http), style
+      assert_equal ["answer 1", true], http.get("/").then { |one| [one.body, one.cache.hit?] }, style
+      assert_equal "answer 1", read.call(http), style
+      assert_equal 1, server.requests.size, style
     end
   end
 
@@ -126,13 +126,13 @@ class TestCache < TrunklineTest
     large = "x" * 300_000
     { "left" => ->(http) { http.get("/") { |_| break } },
       "closed" => ->(http) { http.get("/", stream: true).close },
-      "in part" => ->(http) { http.get("/", stream: true).tap { |one| one.read(10) }.body } }.each do |way, read|
-      http = cached(serve_numbered { |_, number| answer("#{number}#{large}", **FRESH) })
+      "in part" => ->(http) { http.get("/", stream: true).tap { |one| one.read(10) }.body } }.each do |style, read|
+      http = cached(serve_numbered { |_, number| response_bytes("#{number}#{large}", **FRESH) })
       read.call(http)
-      assert_equal "2", http.get("/").body[0], way
+      assert_equal "2", http.get("/").body[0], style
     end
     store = Trunkline::Cache::Memory.new
-    server = serve { |one| one.read_request && one << answer("short", **FRESH).sub("Length: 5", "Length: 9") }
+    server = serve { |one| one.read_request && one << response_bytes("short", **FRESH).sub("Length: 5", "Length: 9") }
     assert_raises(Trunkline::TruncatedBody) { cached(server, store).get("/", stream: true).body }
     assert_equal 0, store.size
   end
@@ -141,7 +141,7 @@ class TestCache < TrunklineTest
     body = "x" * 5000
     chunked = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n" \
               "1388\r\n#{body}\r\n0\r\n\r\n"
-    [answer(body, **FRESH), chunked].each do |bytes|
+    [response_bytes(body, **FRESH), chunked].each do |bytes|
       http = cached(serve_numbered { bytes }, { max_entry_bytes: 1024 })
       2.times { assert_equal [false, body], http.get("/", stream: true).then { |one| [one.cache.hit?, one.body] } }
     end
@@ -202,7 +202,7 @@ class TestCache < TrunklineTest
   end
 
   def test_nothing_is_said_without_a_cache
-    server = serve(answer)
+    server = serve(response_bytes)
     assert_nil client(server.url).get("/").cache
     assert_nil cached(server).get("/", cache: false).cache
   end
@@ -219,20 +219,20 @@ class TestCache < TrunklineTest
     http = cached(server)
     http.get("/")
     second = http.get("/")
-    assert_equal ["trunkline; stored; fwd=stale; fwd-status=304; ttl", "answer 1"], told(second)
+    assert_equal ["trunkline; stored; fwd=stale; fwd-status=304; ttl", "answer 1"], status_and_body(second)
     assert_equal [200, "new", "en", "8", 1, true],
                  [second.status, *%w[x-n content-language content-length].map { |name| second[name] },
                   second.attempts.size, second.cache.revalidated?]
-    assert_equal ["trunkline; hit; ttl", "answer 1"], told(http.get("/"))
+    assert_equal ["trunkline; hit; ttl", "answer 1"], status_and_body(http.get("/"))
   end
 
   def test_a_validation_in_every_way
-    each_way do |way, call|
+    each_call_style do |style, call|
       server = serve_numbered { |request, _| request["If-None-Match"] ? NOT_MODIFIED : TAGGED }
       http = cached(server)
       http.get("/")
       response = call.call(http, :get, "/")
-      assert_equal [200, "answer 1", true], [response.status, response.body, response.cache.revalidated?], way
+      assert_equal [200, "answer 1", true], [response.status, response.body, response.cache.revalidated?], style
     end
   end
 
@@ -274,7 +274,7 @@ class TestCache < TrunklineTest
     assert_equal 2, server.requests.size
   end
 
-  # ---- parts ----
+  # ---- partial content ----
 
   def test_a_part_of_what_is_kept
     server = serve_numbered { { **FRESH, "ETag" => '"1"' } }
@@ -291,7 +291,7 @@ class TestCache < TrunklineTest
     assert_equal 4, server.requests.size
   end
 
-  # ---- whose answer it is ----
+  # ---- separation by credentials ----
 
   def test_credentials_are_never_mixed
     server = serve_numbered { FRESH }
@@ -343,14 +343,14 @@ class TestCache < TrunklineTest
       case request.verb
       when "GET" then FRESH
       when "PUT" then { "Location" => "/b", "Content-Location" => "http://127.0.0.1:#{server_port(request)}/c" }
-      else answer("", status: "400 No")
+      else response_bytes("", status: "400 No")
       end
     end
     http = cached(server)
     keep = -> { %w[/a /b /c /d].map { |path| http.get(path).cache.hit? } }
     keep.call
     http.delete("/a")
-    assert_equal [true] * 4, keep.call # it failed
+    assert_equal [true] * 4, keep.call # the DELETE failed
     assert_equal "trunkline; fwd=method", http.put("/a", body: "x").cache.to_s
     assert_equal [false, false, false, true], keep.call
     http.put("/a", body: "x", bearer: "other")
@@ -360,7 +360,7 @@ class TestCache < TrunklineTest
   def server_port(request) = request["Host"][/\d+\z/]
 
   def test_a_redirected_answer_is_not_kept
-    server = serve_in_turn("/a" => [redirect("/b", **FRESH)], "/b" => [answer("b", **FRESH)])
+    server = serve_sequence("/a" => [redirect("/b", **FRESH)], "/b" => [response_bytes("b", **FRESH)])
     http = cached(server, follow: true)
     2.times { assert_equal "b", http.get("/a").body }
     assert_equal %w[/a /b /a /b], server.requests.map(&:target)
@@ -379,7 +379,7 @@ class TestCache < TrunklineTest
   end
 
   def test_only_if_cached
-    server = serve(answer)
+    server = serve(response_bytes)
     response = cached(server).get("/", headers: { "Cache-Control" => "only-if-cached" })
     assert_equal [504, "", "trunkline; fwd=uri-miss"], [response.status, response.body, response.cache.to_s]
     assert_empty server.requests
@@ -389,7 +389,7 @@ class TestCache < TrunklineTest
     server = serve_numbered { { "Last-Modified" => (Time.now - 1000).httpdate } }
     http = cached(server, { heuristic: 0.1 })
     http.get("/")
-    assert_equal ["trunkline; hit; ttl", "answer 1"], told(second = http.get("/"))
+    assert_equal ["trunkline; hit; ttl", "answer 1"], status_and_body(second = http.get("/"))
     assert_includes 60..100, second.cache.ttl
   end
 
@@ -404,15 +404,15 @@ class TestCache < TrunklineTest
   def test_listeners_are_told
     server = serve_numbered { FRESH }
     http = cached(server)
-    told = []
+    events = []
     subscription = Trunkline.on(:cache) do |event|
-      told << [event.method, event.status, event.details[:status][/[^;]+; \S+/]]
+      events << [event.method, event.status, event.details[:status][/[^;]+; \S+/]]
     end
     http.get("/")
     http.get("/")
     http.post("/", body: "x")
     assert_equal [["GET", 200, "trunkline; stored;"], ["GET", 200, "trunkline; hit;"],
-                  ["POST", 200, "trunkline; fwd=method"]], told
+                  ["POST", 200, "trunkline; fwd=method"]], events
   ensure
     subscription&.off
   end

@@ -6,11 +6,12 @@ require "dalli"
 require "logger"
 require "open3"
 require_relative "../test_helper"
-require_relative "../support/numbered_answers"
+require_relative "../support/numbered_responses"
 
-# cache: with the stores of ActiveSupport whose data is on a server (Redis, Memcached) or in a database (Solid Cache).
+# The option cache: with the stores of ActiveSupport whose data is on a server (Redis, Memcached) or in a database
+# (Solid Cache).
 class TestCacheServers < TrunklineTest
-  include NumberedAnswers
+  include NumberedResponses
 
   FRESH = { "Cache-Control" => "max-age=60", "ETag" => '"1"', "Vary" => "Accept" }.freeze
 
@@ -20,7 +21,7 @@ class TestCacheServers < TrunklineTest
     @clients = []
   end
 
-  # The clients of the stores are closed, since JRuby does not collect a socket.
+  # Closes the clients of the stores, since JRuby does not collect sockets.
   def teardown
     @clients.each { |client| client.with(&:close) }
     @daemons.each { |pid| stop(pid) }
@@ -33,10 +34,10 @@ class TestCacheServers < TrunklineTest
     @daemons.delete(pid)
   end
 
-  # Starts a server of a store.
-  # @yieldparam port [Integer] that is free
-  # @yieldreturn [Array<String>] its command
-  # @return [Array(Integer, Integer)] its port and process
+  # Starts the server of a store.
+  # @yieldparam port [Integer] a free port
+  # @yieldreturn [Array<String>] the server's command
+  # @return [Array(Integer, Integer)] port and process id
   def daemon(name)
     on_path = ENV["PATH"].split(":").any? { |folder| File.executable?(File.join(folder, name)) }
     skip "#{name} is not installed (bin/setup)" unless on_path
@@ -82,18 +83,18 @@ class TestCacheServers < TrunklineTest
 
   def keeps(store)
     body = "bytes \xFF\x00\r\n\r\n".b
-    server = serve(answer(body, **FRESH, "X-Bytes" => "\xE4".b))
-    told = Array.new(3) { cached(server, store).get("/") }
-    assert_equal [body], told.map { |one| one.body.b }.uniq
-    assert_equal ["\xE4".b], told.map { |one| one["x-bytes"].b }.uniq
-    assert_equal [false, true, true], told.map { |one| one.cache.hit? }
+    server = serve(response_bytes(body, **FRESH, "X-Bytes" => "\xE4".b))
+    responses = Array.new(3) { cached(server, store).get("/") }
+    assert_equal [body], responses.map { |one| one.body.b }.uniq
+    assert_equal ["\xE4".b], responses.map { |one| one["x-bytes"].b }.uniq
+    assert_equal [false, true, true], responses.map { |one| one.cache.hit? }
     assert_equal body, cached(server, store).get("/", stream: true).body.b
     assert_equal 1, server.requests.size
     cached(server, store).post("/", body: "x")
     refute_predicate cached(server, store).get("/").cache, :hit?
   end
 
-  # The store stops in the middle: each call is answered all the same.
+  # The store stops during the test: each call must still get its response.
   def goes_on_without(store, pid)
     http = cached(serve_numbered { FRESH }, store)
     http.get("/")
@@ -107,7 +108,7 @@ class TestCacheServers < TrunklineTest
 
   def test_redis_that_stops = goes_on_without(*redis)
 
-  # Of itself, ActiveSupport's store tells its own logger, and raises nothing.
+  # By default, ActiveSupport's store logs the error to its own logger, and does not raise.
   def test_a_store_that_raises_is_told_once
     log = StringIO.new
     Trunkline.configure { |defaults| defaults.logger = Logger.new(log) }
@@ -122,7 +123,7 @@ class TestCacheServers < TrunklineTest
 
   def test_memcached_that_stops = goes_on_without(*memcached)
 
-  # In a process of its own, which alone has Rails and its database.
+  # Runs in a separate process, since it loads Rails and a database.
   SOLID_CACHE = <<~RUBY
     require "rails"
     require "active_record/railtie"

@@ -1,33 +1,33 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require_relative "../support/numbered_answers"
-require_relative "../support/ways_to_call"
+require_relative "../support/numbered_responses"
+require_relative "../support/call_styles"
 
-# cache: stale answers, while they are validated and in the place of an error (RFC 5861).
+# The option cache: stale responses, used while they are validated and instead of an error (RFC 5861).
 class TestCacheStale < TrunklineTest
-  include NumberedAnswers
-  include WaysToCall
+  include NumberedResponses
+  include CallStyles
 
   WHILE = { "Cache-Control" => "max-age=0, stale-while-revalidate=60", "ETag" => '"1"' }.freeze
   IF_ERROR = { "Cache-Control" => "max-age=0, stale-if-error=60" }.freeze
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
 
   def test_a_stale_answer_while_it_is_validated
-    each_way do |way, call|
+    each_call_style do |style, call|
       server = serve_numbered { |_, number| number == 1 ? WHILE : { "Cache-Control" => "max-age=60" } }
       http = cached(server)
       http.get("/")
       response = call.call(http, :get, "/")
-      assert_equal ["trunkline; hit; ttl", "answer 1"], told(response), way
-      assert_match(/\A\d\z/, response["age"], way)
+      assert_equal ["trunkline; hit; ttl", "answer 1"], status_and_body(response), style
+      assert_match(/\A\d\z/, response["age"], style)
       eventually { server.requests.size == 2 && http.get("/").body == "answer 2" }
       assert_equal '"1"', server.requests.last["If-None-Match"]
-      assert_equal 2, server.requests.size, way
+      assert_equal 2, server.requests.size, style
     end
   end
 
-  # Which another caller may begin and end while this one reads.
+  # Another caller may begin and end a validation while this caller reads the store.
   def test_what_was_validated_since_it_was_read_is_not_again
     server = serve_numbered { |_, number| number == 1 ? WHILE : { "Cache-Control" => "max-age=60" } }
     store = Class.new(Trunkline::Cache::Memory) do
@@ -42,7 +42,7 @@ class TestCacheStale < TrunklineTest
       eventually { http.get("/").body == "answer 2" }
     end
     assert_equal "answer 1", http.get("/").body
-    http.async.get("/other").value # behind what was begun before
+    http.async.get("/other").value # ends after any validation that was started before
     assert_equal %w[/ / /other], server.requests.map(&:target)
   end
 
@@ -80,13 +80,13 @@ class TestCacheStale < TrunklineTest
   end
 
   def test_a_stale_answer_instead_of_an_error
-    each_way do |way, call|
+    each_call_style do |style, call|
       server = serve_numbered { |_, number| [nil, IF_ERROR, BUSY][number] }
       http = cached(server)
       http.get("/")
       response = call.call(http, :get, "/")
-      assert_equal ["trunkline; hit; ttl; detail=stale-if-error", "answer 1"], told(response), way
-      assert_equal "answer 1", call.call(http, :get, "/").body, way # the server closes the connection
+      assert_equal ["trunkline; hit; ttl; detail=stale-if-error", "answer 1"], status_and_body(response), style
+      assert_equal "answer 1", call.call(http, :get, "/").body, style # the server closes the connection
     end
   end
 

@@ -3,22 +3,22 @@
 require "active_support"
 require "active_support/cache"
 require_relative "../test_helper"
-require_relative "../support/numbered_answers"
+require_relative "../support/numbered_responses"
 
-# cache: the stores that answers are kept in, and its settings.
+# The option cache: the stores for responses, and the settings.
 class TestCacheStores < TrunklineTest
-  include NumberedAnswers
+  include NumberedResponses
 
   FRESH = { "Cache-Control" => "max-age=60", "ETag" => '"1"', "Vary" => "Accept" }.freeze
 
-  # The least that a store has.
+  # A store with the minimal interface.
   class Plain
-    attr_reader :kept
+    attr_reader :entries
 
-    def initialize = @kept = {}
-    def read(key) = @kept[key]
-    def write(key, value) = @kept[key] = value
-    def delete(key) = @kept.delete(key)
+    def initialize = @entries = {}
+    def read(key) = @entries[key]
+    def write(key, value) = @entries[key] = value
+    def delete(key) = @entries.delete(key)
   end
 
   class Failing < Plain
@@ -27,7 +27,7 @@ class TestCacheStores < TrunklineTest
     alias delete read
   end
 
-  # Keeps what it is told.
+  # Records the logged lines.
   class Log
     attr_reader :lines
 
@@ -47,7 +47,7 @@ class TestCacheStores < TrunklineTest
       [Plain.new, Trunkline::Cache::Memory.new, ActiveSupport::Cache::MemoryStore.new,
        ActiveSupport::Cache::FileStore.new(folder), ActiveSupport::Cache::NullStore.new].each do |store|
         body = "bytes \xFF\x00\r\n\r\n".b
-        server = serve(answer(body, **FRESH, "X-Bytes" => "\xE4".b))
+        server = serve(response_bytes(body, **FRESH, "X-Bytes" => "\xE4".b))
         bodies = Array.new(3) { cached(server, store).get("/") }
         assert_equal [body], bodies.map { |one| one.body.b }.uniq, store.class
         assert_equal ["\xE4".b], bodies.map { |one| one["x-bytes"].b }.uniq, store.class
@@ -66,29 +66,29 @@ class TestCacheStores < TrunklineTest
     http = cached(server, store)
     %w[max-age=10 max-age=10,stale-if-error=20 max-age=10,stale-while-revalidate=30]
       .each { |path| http.get("/#{path}") }
-    [5..10, 25..30, 35..40].zip(seconds) { |range, told| assert_includes range, told }
+    [5..10, 25..30, 35..40].zip(seconds) { |range, lifetime| assert_includes range, lifetime }
   end
 
   def test_a_key_shows_no_credential
     store = Plain.new
-    cached(serve(answer("x", **FRESH)), store).get("/?token=s3cret", bearer: "s3cret")
-    assert_equal 2, store.kept.size
-    store.kept.each_key { |key| assert_match(%r{\Atrunkline/1/\h{64}\z}, key) }
+    cached(serve(response_bytes("x", **FRESH)), store).get("/?token=s3cret", bearer: "s3cret")
+    assert_equal 2, store.entries.size
+    store.entries.each_key { |key| assert_match(%r{\Atrunkline/1/\h{64}\z}, key) }
   end
 
   def test_what_was_not_written_here_counts_as_nothing
     store = Plain.new
-    server = serve(answer("x", "Cache-Control" => "max-age=60"))
+    server = serve(response_bytes("x", "Cache-Control" => "max-age=60"))
     http = cached(server, store)
     http.get("/")
-    key, good = store.kept.first
+    key, good = store.entries.first
     [nil, 1, "", "x", Marshal.dump([1]), good[0..-2], "#{good}x", good.sub("1", "2"), good.sub('"head":', '"head":-'),
      good.sub("200,", '"200",'), good.sub('{"', '{"json_class":"String","'), good.sub("\r\n", "\n"),
      good.sub("HTTP/1.1", "HTTQ/1.1"), good.sub("Cache-Control:", "Cache Control:")].each do |bad|
-      store.kept[key] = bad
+      store.entries[key] = bad
       assert_equal "x", http.get("/").body
     end
-    store.kept[key] = good
+    store.entries[key] = good
     assert_predicate http.get("/").cache, :hit?
   end
 
@@ -107,7 +107,7 @@ class TestCacheStores < TrunklineTest
   def test_an_interrupt_of_a_store_is_no_failure
     store = Plain.new
     store.define_singleton_method(:read) { |_| sleep }
-    http = cached(serve(answer), store)
+    http = cached(serve(response_bytes), store)
     thread = Thread.new { http.get("/") }
     thread.report_on_exception = false
     sleep 0.1
@@ -174,14 +174,14 @@ class TestCacheStores < TrunklineTest
   # ---- settings ----
 
   def test_large_answers_are_not_kept
-    server = serve(answer("x" * 2000, "Cache-Control" => "max-age=60"))
+    server = serve(response_bytes("x" * 2000, "Cache-Control" => "max-age=60"))
     http = cached(server, { max_entry_bytes: 1024 })
     2.times { refute_predicate http.get("/").cache, :hit? }
   end
 
   def test_what_is_too_much_for_an_answer_is_not_kept
     many = (1..300).to_h { |number| ["X-#{number}", "x" * 1000] }
-    server = serve(answer("x", "Cache-Control" => "max-age=60", **many))
+    server = serve(response_bytes("x", "Cache-Control" => "max-age=60", **many))
     http = cached(server, max_headers: 1000, max_header_bytes: 1_000_000)
     2.times { assert_equal [301, false], http.get("/").then { |one| [one.headers.size - 1, one.cache.hit?] } }
   end
@@ -200,7 +200,7 @@ class TestCacheStores < TrunklineTest
   end
 
   def test_a_client_shows_nothing_of_its_cache
-    server = serve(answer("body of s3cret", **FRESH))
+    server = serve(response_bytes("body of s3cret", **FRESH))
     http = cached(server)
     http.get("/", bearer: "s3cret")
     refute_includes http.inspect, "s3cret"

@@ -1,32 +1,32 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require_relative "../support/ways_to_call"
+require_relative "../support/call_styles"
 
-# coalesce:
+# The option coalesce:.
 class TestCoalesce < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
-  # Answers each request with its number, when all that are to wait do.
+  # Responds to each request with its number, after `seconds`, so that all concurrent calls are waiting by then.
   def serve_slowly(seconds = 0.3)
     count = 0
     serve do |connection|
       while connection.read_request
         number = (count += 1)
         sleep(seconds)
-        connection << answer("answer #{number}")
+        connection << response_bytes("answer #{number}")
       end
     end
   end
 
-  def at_once(count, &block)
+  def in_threads(count, &block)
     Array.new(count) { |index| Thread.new { result_of { block.call(index) } } }.map(&:value)
   end
 
   def test_threads_share_an_answer
     server = serve_slowly
     http = client(server.url, coalesce: true)
-    responses = at_once(10) { http.get("/") }
+    responses = in_threads(10) { http.get("/") }
     assert_equal ["answer 1"], responses.map(&:body).uniq
     assert_equal 1, server.requests.size
     responses.first.body << "changed"
@@ -35,7 +35,7 @@ class TestCoalesce < TrunklineTest
     assert_equal "answer 2", http.get("/").body
   end
 
-  # As if another thread asked while this one does.
+  # Simulates another thread that calls #attempts during the call of this thread.
   def test_attempts_are_asked_for_by_several_at_once
     http = client(serve.url, coalesce: true)
     response = http.get("/")
@@ -47,7 +47,7 @@ class TestCoalesce < TrunklineTest
         others.pop&.attempts
         super(*about)
       end
-      assert_equal [:one], asked._attempted(log).attempts
+      assert_equal [:one], asked._set_attempts(log).attempts
     end
   end
 
@@ -62,7 +62,7 @@ class TestCoalesce < TrunklineTest
     server = serve_slowly(0.5)
     http = client(server.url, coalesce: true)
     future = http.async.get("/")
-    assert_equal 1, at_once(2) { |index| index.zero? ? http.get("/") : http.map(["/"] * 3).last }
+    assert_equal 1, in_threads(2) { |index| index.zero? ? http.get("/") : http.map(["/"] * 3).last }
       .push(future.value(5)).map(&:body).uniq.size
     assert_equal 1, server.requests.size
   end
@@ -72,10 +72,10 @@ class TestCoalesce < TrunklineTest
     http = client(server.url, coalesce: { vary: %w[X-Lang] })
     options = [{}, { params: { a: 1 } }, { headers: { "X-Lang" => "de" } }, { bearer: "one" }, { bearer: "two" },
                { headers: { "Cookie" => "a=1" } }]
-    assert_equal 6, at_once(12) { |index| http.get("/", options[index % 6]) }.map(&:body).uniq.size
+    assert_equal 6, in_threads(12) { |index| http.get("/", options[index % 6]) }.map(&:body).uniq.size
     assert_equal 6, server.requests.size
-    assert_equal 2, at_once(2) { http.post("/", body: "x") }.map(&:body).uniq.size
-    assert_equal 1, at_once(2) { |index| http.get("/x", headers: { "X-Other" => index.to_s }) }.map(&:body).uniq.size
+    assert_equal 2, in_threads(2) { http.post("/", body: "x") }.map(&:body).uniq.size
+    assert_equal 1, in_threads(2) { |index| http.get("/x", headers: { "X-Other" => index.to_s }) }.map(&:body).uniq.size
   end
 
   def test_parts_conditions_and_all_credentials_are_never_shared
@@ -83,7 +83,7 @@ class TestCoalesce < TrunklineTest
     http = client(server.url, coalesce: { vary: [] }, credential_headers: %w[X-Tenant])
     fields = [{}, { "Range" => "bytes=0-1" }, { "If-None-Match" => '"1"' }, { "X-Api-Key" => "k" },
               { "X-Tenant" => "t" }]
-    assert_equal 5, at_once(10) { |index| http.get("/", headers: fields[index % 5]) }.map(&:body).uniq.size
+    assert_equal 5, in_threads(10) { |index| http.get("/", headers: fields[index % 5]) }.map(&:body).uniq.size
     assert_equal 5, server.requests.size
   end
 
@@ -94,7 +94,7 @@ class TestCoalesce < TrunklineTest
       connection.close
     end
     http = client(server.url, coalesce: true)
-    errors = at_once(5) { http.get("/") }
+    errors = in_threads(5) { http.get("/") }
     assert_equal [Trunkline::ConnectionClosed], errors.map(&:class).uniq
     assert_equal 5, errors.uniq(&:object_id).size
     assert_equal 1, server.requests.size

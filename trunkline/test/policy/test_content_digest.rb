@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require_relative "../support/ways_to_call"
+require_relative "../support/call_styles"
 require "pathname"
 require "stringio"
 require "tempfile"
 require "trunkline/digest_field"
 
-# content_digest: what is sent in Content-Digest is the digest of what is sent.
+# The option content_digest: the field Content-Digest must contain the digest of the bytes that are sent.
 class TestContentDigest < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
   TEXT = "a line of the file\n" * 10_000
 
@@ -30,10 +30,10 @@ class TestContentDigest < TrunklineTest
   end
 
   def test_each_way_to_call
-    each_way do |way, call|
+    each_call_style do |style, call|
       server = serve
       options = { body: StringIO.new(TEXT), content_digest: true }
-      assert_equal "ok", call.call(client(server.url), :put, "/", options).body, way
+      assert_equal "ok", call.call(client(server.url), :put, "/", options).body, style
       assert_digests server
     end
   end
@@ -46,14 +46,15 @@ class TestContentDigest < TrunklineTest
 
   def test_it_holds_over_a_redirect_and_a_retry
     moved = redirect("/there", status: "307 Temporary Redirect")
-    server = serve(script: [[:read, moved, :read, answer("", status: "503 Busy"), :read, answer, :stall]])
+    busy = response_bytes("", status: "503 Busy")
+    server = serve(script: [[:read, moved, :read, busy, :read, response_bytes, :stall]])
     http = client(server.url, follow: 1, retry: { backoff: 0..0 }, content_digest: true)
     assert_equal "ok", http.put("/", body: StringIO.new(TEXT)).body
     assert_digests server, requests: 3
   end
 
   def test_it_goes_with_the_body_that_a_redirect_drops
-    server = serve(script: [[:read, redirect("/there", status: "303 See Other"), :read, answer, :stall]])
+    server = serve(script: [[:read, redirect("/there", status: "303 See Other"), :read, response_bytes, :stall]])
     client(server.url, follow: 1, content_digest: true).post("/", body: TEXT)
     assert_equal %w[POST GET], server.requests.map(&:verb)
     assert_nil server.requests.last["Content-Digest"]
@@ -91,9 +92,9 @@ class TestContentDigest < TrunklineTest
     http = client(server.url, content_digest: true)
     reader, = IO.pipe.each { |pipe| opened(pipe) }
     [["a"].each, -> {}, reader].each do |body|
-      each_way do |way, call|
+      each_call_style do |style, call|
         error = call.call(http, :put, "/", body: body)
-        assert_instance_of Trunkline::InvalidRequest, error, way
+        assert_instance_of Trunkline::InvalidRequest, error, style
         assert_includes error.message, "content_digest: needs a body that can be read twice"
       end
     end

@@ -4,24 +4,24 @@ require_relative "../test_helper"
 require_relative "../support/fibers"
 require "tmpdir"
 
-# cookies: over sockets. The rules of what is kept and sent are in unit/test_cookie_jar.rb.
+# The option cookies: over sockets. The rules of which cookies are kept and sent are tested in unit/test_cookie_jar.rb.
 class TestCookies < TrunklineTest
   def jar = @jar ||= Trunkline::CookieJar.new
 
-  # What each request brought, in the order of arrival.
+  # The Cookie field of each request, in the order of arrival.
   def sent(server) = server.requests.map { |request| request["Cookie"] }
 
-  # Answers by path; each that has none says "ok".
+  # Responds by path; the default response is "ok".
   def serving(answers = {})
     serve do |connection|
       while (request = connection.read_request)
-        given = answers.fetch(request.target, answer)
+        given = answers.fetch(request.target, response_bytes)
         connection << (given.respond_to?(:call) ? given.call(request) : given)
       end
     end
   end
 
-  def login = { "/login" => answer("in", "Set-Cookie" => "sid=1; Path=/") }
+  def login = { "/login" => response_bytes("in", "Set-Cookie" => "sid=1; Path=/") }
 
   def test_a_cookie_is_kept_and_sent
     server = serving(login)
@@ -73,7 +73,7 @@ class TestCookies < TrunklineTest
   end
 
   def test_a_redirect_takes_cookies_to_no_other_host
-    other = serving("/there" => answer("", "Set-Cookie" => "theirs=1; Path=/"))
+    other = serving("/there" => response_bytes("", "Set-Cookie" => "theirs=1; Path=/"))
     server = serving("/" => redirect("http://localhost:#{other.port}/there", "Set-Cookie" => "ours=1"))
     http = client(server.url, cookies: jar, follow: true, connect_to: { "localhost" => "127.0.0.1" })
     2.times { http.get("/", headers: { "Cookie" => "own=0" }) }
@@ -110,9 +110,9 @@ class TestCookies < TrunklineTest
   def test_challenges_set_cookies_and_signers_see_them
     server = serve do |connection|
       while (request = connection.read_request)
-        challenge = answer("", status: "401 Unauthorized", "WWW-Authenticate" => 'Digest realm="r", nonce="n"',
-                               "Set-Cookie" => "step=1")
-        connection << (request["Authorization"] ? answer : challenge)
+        challenge = response_bytes("", status: "401 Unauthorized", "WWW-Authenticate" => 'Digest realm="r", nonce="n"',
+                                       "Set-Cookie" => "step=1")
+        connection << (request["Authorization"] ? response_bytes : challenge)
       end
     end
     http = client(server.url, cookies: jar, digest: %w[robin secret])
@@ -167,7 +167,7 @@ class TestCookies < TrunklineTest
     count = 0
     server = serve do |connection|
       while (request = connection.read_request)
-        connection << answer("", "Set-Cookie" => "c#{request.target[1..]}=#{count += 1}; Path=/")
+        connection << response_bytes("", "Set-Cookie" => "c#{request.target[1..]}=#{count += 1}; Path=/")
       end
     end
     http = client(server.url, cookies: jar)

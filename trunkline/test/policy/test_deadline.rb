@@ -2,47 +2,47 @@
 
 require_relative "../test_helper"
 require_relative "../support/fibers"
-require_relative "../support/ways_to_call"
+require_relative "../support/call_styles"
 
-# Trunkline.deadline { }
+# Trunkline.deadline { }.
 class TestDeadline < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
   def held = @held ||= serve { |connection| connection.read_request && sleep(2) }
 
   def test_bounds_every_way_of_calling
-    each_way do |way, call|
+    each_call_style do |style, call|
       began = Trunkline::Engine.now
       error = Trunkline.deadline(0.2) { call.call(client(held.url, timeout: 10), :get, "/") }
-      assert_instance_of Trunkline::DeadlineExceeded, error, way
+      assert_instance_of Trunkline::DeadlineExceeded, error, style
       assert_kind_of Trunkline::TotalTimeout, error
-      assert_in_delta 0.2, Trunkline::Engine.now - began, 0.4, way
-      assert_equal [:all, 1], [error.sent, error.attempts.size], way
-      assert_match(%r{GET / at #{held.address} had 0\.\d+ s until the deadline, and did not end}, error.message, way)
+      assert_in_delta 0.2, Trunkline::Engine.now - began, 0.4, style
+      assert_equal [:all, 1], [error.sent, error.attempts.size], style
+      assert_match(%r{GET / at #{held.address} had 0\.\d+ s until the deadline, and did not end}, error.message, style)
     end
   end
 
   def test_the_calls_own_total_counts_when_it_is_nearer
-    each_way do |way, call|
+    each_call_style do |style, call|
       error = Trunkline.deadline(5) { call.call(client(held.url, timeout: 0.2), :get, "/") }
-      assert_instance_of Trunkline::TotalTimeout, error, way
+      assert_instance_of Trunkline::TotalTimeout, error, style
     end
   end
 
   def test_when_it_is_over_nothing_is_sent
     server = serve
-    each_way do |way, call|
+    each_call_style do |style, call|
       error = Trunkline.deadline(0) { call.call(client(server.url), :get, "/") }
-      assert_instance_of Trunkline::DeadlineExceeded, error, way
-      assert_equal [:none, :queue, []], [error.sent, error.phase, error.attempts], way
-      assert_match(/ had 0\.0 s until the deadline, and did not end \(it was about to be sent\);/, error.message, way)
+      assert_instance_of Trunkline::DeadlineExceeded, error, style
+      assert_equal [:none, :queue, []], [error.sent, error.phase, error.attempts], style
+      assert_match(/ had 0\.0 s until the deadline, and did not end \(it was about to be sent\);/, error.message, style)
     end
     assert_empty server.requests
   end
 
   def test_an_answer_in_time_is_as_without
-    each_way do |way, call|
-      assert_equal 200, Trunkline.deadline(5) { call.call(client(serve.url), :get, "/") }.status, way
+    each_call_style do |style, call|
+      assert_equal 200, Trunkline.deadline(5) { call.call(client(serve.url), :get, "/") }.status, style
     end
   end
 
@@ -61,7 +61,7 @@ class TestDeadline < TrunklineTest
   end
 
   def test_many_calls_share_it
-    server = serve { |connection| connection << answer while connection.read_request && sleep(0.15) }
+    server = serve { |connection| connection << response_bytes while connection.read_request && sleep(0.15) }
     http = client(server.url, timeout: 10)
     results = Trunkline.deadline(0.5) { http.map(["/"] * 20, concurrency: 1) }
     assert_equal [Trunkline::Response, Trunkline::DeadlineExceeded], results.map(&:class).uniq
@@ -84,7 +84,7 @@ class TestDeadline < TrunklineTest
     assert_nil Trunkline.deadline.wrap { Trunkline.deadline.left }.call
   end
 
-  # The scheduler's fibers run while the one that set it stands still in its block.
+  # The scheduler runs its fibers while the fiber that set the deadline is still within its block.
   def test_bounds_the_fibers_of_a_scheduler_that_begins_inside
     server = held
     http = client(server.url, timeout: 10)
@@ -112,12 +112,12 @@ class TestDeadline < TrunklineTest
   def test_the_server_is_told
     server = serve
     http = client(server.url, timeout: 5, deadline_header: "X-Deadline")
-    each_way do |way, call|
+    each_call_style do |style, call|
       call.call(http, :get, "/")
       Trunkline.deadline(1) { call.call(http, :get, "/") }
       own, bounded = server.requests.last(2).map { |request| Float(request["X-Deadline"]) }
-      assert_in_delta 5, own, 0.5, way
-      assert_in_delta 1, bounded, 0.5, way
+      assert_in_delta 5, own, 0.5, style
+      assert_in_delta 1, bounded, 0.5, style
     end
     assert_match(/\A[01]\.\d{3}\z/, server.requests.last["X-Deadline"])
     http.get("/", deadline_header: false)

@@ -2,44 +2,44 @@
 
 require_relative "../test_helper"
 require_relative "../support/http2/over_http2"
-require_relative "../support/ways_to_call"
+require_relative "../support/call_styles"
 require "stringio"
 
-# expect: what servers answer to Expect: 100-continue, and what becomes of the body.
+# The option expect: the responses of servers to Expect: 100-continue, and whether the body is sent.
 module ExpectationTests
-  include WaysToCall
+  include CallStyles
 
   FAILED = "417 Expectation Failed"
 
-  # A server that refuses Expect, and takes the same request without it.
+  # A server that refuses Expect, and accepts the same request without it.
   def serve_without_expect
     serve do |connection|
       while (head = connection.read_head_only)
-        break connection << answer("", status: FAILED, "Connection" => "close") if head["Expect"]
+        break connection << response_bytes("", status: FAILED, "Connection" => "close") if head["Expect"]
 
-        connection << answer(connection.read_exactly(head["Content-Length"].to_i))
+        connection << response_bytes(connection.read_exactly(head["Content-Length"].to_i))
       end
     end
   end
 
   def test_after_417_it_is_sent_without_expect
-    each_way do |way, call|
+    each_call_style do |style, call|
       server = serve_without_expect
       response = call.call(client(server.url), :put, "/", body: "hello", expect: 2)
-      assert_equal "hello", response.body, way
+      assert_equal "hello", response.body, style
       assert_equal([[:first, 417], [:without_expect, 200]], response.attempts.map { |one| [one.reason, one.status] })
       assert_equal ["100-continue", nil], server.requests.map { |request| request["Expect"] }
     end
   end
 
-  # Nothing was taken from it: it need not be rewound.
+  # Nothing was read from the stream, so it need not be rewound.
   def test_after_417_a_stream_is_sent_too
     server = serve do |connection|
       head = connection.read_head_only
-      next connection << answer("", status: FAILED, "Connection" => "close") if head["Expect"]
+      next connection << response_bytes("", status: FAILED, "Connection" => "close") if head["Expect"]
 
       lines = Array.new(4) { connection.read_line }
-      connection << answer(lines.join(" "))
+      connection << response_bytes(lines.join(" "))
     end
     assert_equal "5 hello 0 ", client(server.url).put("/", body: ["hello"].each, expect: 2).body
   end
@@ -47,10 +47,10 @@ module ExpectationTests
   def test_a_stream_that_nobody_wanted_is_sent_by_a_retry
     server = serve do |connection|
       connection.read_head_only
-      next connection << answer("", status: "503 Busy", "Connection" => "close") if connection.number == 1
+      next connection << response_bytes("", status: "503 Busy", "Connection" => "close") if connection.number == 1
 
       connection << "HTTP/1.1 100 Continue\r\n\r\n"
-      connection << answer(Array.new(4) { connection.read_line }.join(" "))
+      connection << response_bytes(Array.new(4) { connection.read_line }.join(" "))
     end
     http = client(server.url, expect: 2, retry: { backoff: 0..0 })
     assert_equal "5 hello 0 ", http.put("/", body: ["hello"].each).body
@@ -79,16 +79,16 @@ module ExpectationTests
     define_method(:"test_#{status.to_i}_keeps_the_body_here") do
       server = serve do |connection|
         connection.read_head_only
-        connection << answer("no", status: status)
+        connection << response_bytes("no", status: status)
         @rest = connection.read_rest
       end
-      told = []
+      reported = []
       http = client(server.url, expect: {})
-      response = http.post("/", body: "x" * 2_000_000, progress: ->(one) { told << one.bytes })
+      response = http.post("/", body: "x" * 2_000_000, progress: ->(one) { reported << one.bytes })
       assert_equal [status.to_i, "no"], [response.status, response.body]
       eventually { @rest }
       assert_equal "", @rest
-      assert_equal [0], told.uniq
+      assert_equal [0], reported.uniq
     end
   end
 
@@ -97,7 +97,7 @@ module ExpectationTests
       connection.read_head_only
       @early = connection.read_unexpected(0.1)
       connection << "HTTP/1.1 100 Continue\r\n\r\n"
-      connection << answer(connection.read_exactly(2_000_000).bytesize.to_s)
+      connection << response_bytes(connection.read_exactly(2_000_000).bytesize.to_s)
     end
     response = client(server.url).post("/", body: StringIO.new("x" * 2_000_000), expect: { wait: 4 })
     assert_equal "2000000", response.body
@@ -107,7 +107,7 @@ module ExpectationTests
   def test_without_a_word_the_body_goes_after_the_wait
     server = serve do |connection|
       connection.read_head_only
-      connection << answer(connection.read_exactly(5))
+      connection << response_bytes(connection.read_exactly(5))
     end
     http = client(server.url)
     seconds, response = timed { http.post("/", body: "hello", expect: { above: 4, wait: 0.3 }) }
@@ -125,7 +125,7 @@ module ExpectationTests
 
   private
 
-  def failed = answer("", status: FAILED, "Connection" => "close")
+  def failed = response_bytes("", status: FAILED, "Connection" => "close")
 end
 
 class TestExpectation < TrunklineTest # rubocop:disable Style/OneClassPerFile -- the module is for two classes

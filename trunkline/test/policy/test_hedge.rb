@@ -2,97 +2,98 @@
 
 require_relative "../test_helper"
 require_relative "../support/fibers"
-require_relative "../support/ways_to_call"
+require_relative "../support/call_styles"
 
-# hedge:
+# The option hedge:.
 class TestHedge < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
   HEDGE = { after: 0.1, max: 1.0 }.freeze
 
-  # Takes long for the first request to each target.
+  # Responds late to the first request for each target.
   def serve_with_late_firsts(seconds = 1)
     seen = Hash.new(0)
     serve do |connection|
       while (request = connection.read_request)
         first = (seen[request.target] += 1) == 1
         sleep(seconds) if first
-        connection << answer(first ? "late" : "early")
+        connection << response_bytes(first ? "late" : "early")
       end
     end
   end
 
   def test_the_first_answer_is_taken
-    each_way do |way, call|
+    each_call_style do |style, call|
       server = serve_with_late_firsts
       http = client(server.url, hedge: HEDGE)
       began = Trunkline::Engine.now
       response = call.call(http, :get, "/")
-      assert_equal "early", response.body, way
-      assert_in_delta 0.1, Trunkline::Engine.now - began, 1, way
+      assert_equal "early", response.body, style
+      assert_in_delta 0.1, Trunkline::Engine.now - began, 1, style
       assert_equal [[1, :first, nil, "Cancelled"], [2, :hedge, 200, nil]],
-                   response.attempts.map { |one| [one.number, one.reason, one.status, one.error] }, way
-      assert_equal [2, 2], [server.requests.size, server.connection_count], way
-      assert_equal 0, http.stats[:in_use], way
+                   response.attempts.map { |one| [one.number, one.reason, one.status, one.error] }, style
+      assert_equal [2, 2], [server.requests.size, server.connection_count], style
+      assert_equal 0, http.stats[:in_use], style
     end
   end
 
   def test_the_first_request_may_still_win
-    each_way do |way, call|
+    each_call_style do |style, call|
       count = 0
       server = serve do |connection|
         connection.read_request
         sleep((count += 1) == 1 ? 0.4 : 1.5)
-        connection << answer("first")
+        connection << response_bytes("first")
       end
       response = call.call(client(server.url, hedge: HEDGE), :get, "/")
-      assert_equal "first", response.body, way
-      assert_equal [[:first, nil], [:hedge, "Cancelled"]], response.attempts.map { |one| [one.reason, one.error] }, way
+      assert_equal "first", response.body, style
+      attempts = response.attempts.map { |attempt| [attempt.reason, attempt.error] }
+      assert_equal [[:first, nil], [:hedge, "Cancelled"]], attempts, style
     end
   end
 
   def test_an_early_answer_needs_none
-    each_way do |way, call|
+    each_call_style do |style, call|
       server = serve
-      http = client(server.url, hedge: { after: 5, max: 1.0 }) # no machine is so slow
-      assert_equal 1, call.call(http, :get, "/").attempts.size, way
-      assert_equal 1, server.requests.size, way
+      http = client(server.url, hedge: { after: 5, max: 1.0 }) # longer than any delay of the machine
+      assert_equal 1, call.call(http, :get, "/").attempts.size, style
+      assert_equal 1, server.requests.size, style
     end
   end
 
   def test_an_error_waits_for_the_other
-    each_way do |way, call|
+    each_call_style do |style, call|
       count = 0
       server = serve do |connection|
         connection.read_request
         next sleep(0.8) if (count += 1) == 1
 
         sleep 0.8
-        connection << answer("second")
+        connection << response_bytes("second")
       end
-      response = call.call(client(server.url, hedge: { after: 0.4, max: 1.0 }), :get, "/") # first come, first counted
-      assert_equal ["second", ["ConnectionClosed", nil]], [response.body, response.attempts.map(&:error)], way
+      response = call.call(client(server.url, hedge: { after: 0.4, max: 1.0 }), :get, "/") # `count` is by arrival
+      assert_equal ["second", ["ConnectionClosed", nil]], [response.body, response.attempts.map(&:error)], style
     end
   end
 
   def test_when_both_fail_the_error_tells_both
-    each_way do |way, call|
+    each_call_style do |style, call|
       server = serve { |connection| connection.read_request && sleep(0.3) && connection.close }
       error = call.call(client(server.url, hedge: HEDGE), :get, "/")
-      assert_instance_of Trunkline::ConnectionClosed, error, way
-      assert_equal %i[first hedge], error.attempts.map(&:reason), way
+      assert_instance_of Trunkline::ConnectionClosed, error, style
+      assert_equal %i[first hedge], error.attempts.map(&:reason), style
     end
   end
 
   def test_only_what_is_safe
     server = serve_with_late_firsts(0.4)
     http = client(server.url, hedge: HEDGE)
-    each_way { |way, call| assert_equal 1, call.call(http, :put, "/#{way}", body: "x").attempts.size, way }
+    each_call_style { |style, call| assert_equal 1, call.call(http, :put, "/#{style}", body: "x").attempts.size, style }
   end
 
-  # The head of the first is late, the body of the second comes slowly: the first may not come back meanwhile.
+  # The head of the first response is late, and the body of the second arrives slowly: the first must not win meanwhile.
   def test_a_body_that_comes_after_the_race
-    late = nil # one for each way: a connection of the way before may still wait for its own
+    late = nil # one queue per way: a connection of the way before may still wait for its own
     count = 0
     server = serve do |connection|
       ends = late
@@ -104,11 +105,12 @@ class TestHedge < TrunklineTest
       connection << "two"
     end
     http = client(server.url, hedge: HEDGE)
-    ways = [-> { http.get("/", stream: true).body }, -> { (+"").tap { |all| http.get("/") { |chunk| all << chunk } } }]
-    ways.each do |way|
+    styles = [-> { http.get("/", stream: true).body },
+              -> { (+"").tap { |all| http.get("/") { |chunk| all << chunk } } }]
+    styles.each do |style|
       count = 0
       late = Thread::Queue.new
-      assert_equal "onetwo", way.call
+      assert_equal "onetwo", style.call
       late << :end
     end
     assert_equal 0, http.stats[:in_use]
@@ -124,7 +126,7 @@ class TestHedge < TrunklineTest
     thread.raise(IOError, "enough")
     assert_raises(IOError) { thread.value }
     sleep 0.05 while http.stats[:in_use].positive?
-    assert_operator Thread.list.size, :<=, before + 2 # the server's
+    assert_operator Thread.list.size, :<=, before + 2 # the server's threads
   end
 
   def test_a_streamed_call_in_fibers
@@ -137,7 +139,7 @@ class TestHedge < TrunklineTest
   end
 
   def test_the_budget_bounds_it
-    server = serve { |connection| connection << answer while connection.read_request && sleep(0.12) }
+    server = serve { |connection| connection << response_bytes while connection.read_request && sleep(0.12) }
     http = client(server.url, hedge: { after: 0.05, max: 0.1 })
     http.map(Array.new(100) { |index| "/#{index}" }, concurrency: 10)
     assert_operator server.requests.size, :<=, 110
@@ -146,11 +148,11 @@ class TestHedge < TrunklineTest
   end
 
   def test_it_takes_a_slot_of_the_rate_or_is_not_sent
-    each_way do |way, call|
+    each_call_style do |style, call|
       server = serve_with_late_firsts(0.4)
       http = client(server.url, hedge: { after: 0.1, max: 1.0 }, rate: { per_second: 0.5, burst: 3 })
-      assert_equal [2, 1], Array.new(2) { |number| call.call(http, :get, "/#{number}").attempts.size }, way
-      assert_equal 3, server.requests.size, way
+      assert_equal [2, 1], Array.new(2) { |number| call.call(http, :get, "/#{number}").attempts.size }, style
+      assert_equal 3, server.requests.size, style
       Trunkline::Policy::State.clear
     end
   end
@@ -164,7 +166,7 @@ class TestHedge < TrunklineTest
     assert_operator known[:p95], :>=, known[:p50]
   end
 
-  # The first that asks for it has no answer; by then some may be asked a second time that were answered meanwhile.
+  # The first request for /late gets no response; on a busy machine other calls may have been hedged before it.
   def test_late_by_the_quantile
     first = Queue.new << true
     server = serve do |connection|
@@ -172,7 +174,7 @@ class TestHedge < TrunklineTest
         next connection.stall if request.target == "/late" && !first.empty? && first.pop
 
         sleep 0.05
-        connection << answer("early")
+        connection << response_bytes("early")
       end
     end
     http = client(server.url, hedge: { after: :p90, max: 1.0 })
@@ -183,10 +185,10 @@ class TestHedge < TrunklineTest
 
   def test_within_the_timeout_and_with_retries
     server = serve { |connection| connection.read_request && sleep(2) }
-    each_way do |way, call|
+    each_call_style do |style, call|
       error = call.call(client(server.url, hedge: HEDGE, timeout: 0.4), :get, "/")
-      assert_instance_of Trunkline::TotalTimeout, error, way
-      assert_equal 2, error.attempts.size, way
+      assert_instance_of Trunkline::TotalTimeout, error, style
+      assert_equal 2, error.attempts.size, style
     end
   end
 
@@ -201,7 +203,7 @@ class TestHedge < TrunklineTest
     assert_equal 0, http.stats[:in_use]
   end
 
-  # Its first request has failed. What its policies held for it is given to those who wait.
+  # The call's first request has failed. Resources that its policies held must pass to the calls that wait for them.
   def test_cancelling_a_call_of_which_the_second_request_alone_is_under_way
     seen = Thread::Queue.new
     count = 0
@@ -210,7 +212,7 @@ class TestHedge < TrunklineTest
       case count += 1
       when 1 then seen.pop
       when 2 then seen << true && connection.stall
-      else connection << answer("third")
+      else connection << response_bytes("third")
       end
     end
     http = client(server.url, hedge: HEDGE, coalesce: true)

@@ -2,14 +2,14 @@
 
 require_relative "../test_helper"
 
-# hedge: of calls among many whose body a block takes (on_chunk:, on_event:): the first head decides.
+# The option hedge: for calls among many whose body a block consumes (on_chunk:, on_event:): the first head wins.
 class TestHedgeOfManyStreams < TrunklineTest
   HEDGE = { after: 0.1, max: 1.0 }.freeze
   HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
   END_OF_BODY = "0\r\n\r\n"
 
-  # In a batch, map and a future, with what their block has taken.
-  WAYS = {
+  # Calls in a batch, map and a future; each appends the data that its block receives to `taken`.
+  CALL_STYLES = {
     batch: lambda do |http, path, taken|
       http.batch { |batch| batch.get(path, on_chunk: ->(chunk, _) { taken << chunk }) }.first
     end,
@@ -20,8 +20,9 @@ class TestHedgeOfManyStreams < TrunklineTest
     end
   }.freeze
 
-  # @param heads [Array<Float>] seconds until the head of each answer to a target; the last holds for further ones
-  # @yield [number, connection] sends the body of the answer of that number, when its head was sent
+  # @param heads [Array<Float>] seconds until the head of each response for a target; the last applies to all further
+  #   ones
+  # @yield [number, connection] sends the body of the response with that number, after its head
   def serve_heads(*heads)
     seen = Hash.new(0)
     lock = Mutex.new
@@ -39,22 +40,22 @@ class TestHedgeOfManyStreams < TrunklineTest
 
   def whole(number, connection) = connection << piece("data: #{number}\n\n") << END_OF_BODY
 
-  def told(response) = response.attempts.map { |one| [one.reason, one.status || one.error] }
+  def outcomes(response) = response.attempts.map { |one| [one.reason, one.status || one.error] }
 
   def test_the_first_head_is_taken
-    WAYS.each do |way, call|
+    CALL_STYLES.each do |way, call|
       server = serve_heads(0.4, 0) { |number, connection| whole(number, connection) }
       http = client(server.url, hedge: HEDGE)
       response = call.call(http, "/", taken = +"")
       assert_equal way == :events ? "2" : "data: 2\n\n", taken, way
-      assert_equal [[:first, "Cancelled"], [:hedge, 200]], told(response), way
+      assert_equal [[:first, "Cancelled"], [:hedge, 200]], outcomes(response), way
       assert_equal 0, http.stats[:in_use], way
     end
   end
 
-  # The body of the first comes slowly, while the second is under way no more.
+  # The body of the first response arrives slowly, after the second request was cancelled.
   def test_the_first_request_may_still_win
-    WAYS.except(:events).each do |way, call|
+    CALL_STYLES.except(:events).each do |way, call|
       server = serve_heads(0.2, 0.4) do |number, connection|
         %w[a b].each { |letter| sleep(0.2) && connection << piece("#{number}#{letter}") }
         connection << END_OF_BODY
@@ -62,8 +63,8 @@ class TestHedgeOfManyStreams < TrunklineTest
       http = client(server.url, hedge: HEDGE)
       response = call.call(http, "/", taken = +"")
       assert_equal "1a1b", taken, way
-      assert_equal [[:first, 200], [:hedge, "Cancelled"]], told(response), way
-      assert_in_delta 0.2, response.attempts.first.elapsed, 0.15, way # until its head
+      assert_equal [[:first, 200], [:hedge, "Cancelled"]], outcomes(response), way
+      assert_in_delta 0.2, response.attempts.first.elapsed, 0.15, way # measured until the head
       assert_equal 0, http.stats[:in_use], way
     end
   end
@@ -71,9 +72,9 @@ class TestHedgeOfManyStreams < TrunklineTest
   def test_a_body_that_takes_long_is_not_late
     server = serve_heads(0) { |number, connection| sleep(0.3) && whole(number, connection) }
     http = client(server.url, hedge: HEDGE)
-    assert_equal [[:first, 200]], told(WAYS[:batch].call(http, "/", +""))
+    assert_equal [[:first, 200]], outcomes(CALL_STYLES[:batch].call(http, "/", +""))
     http = client(server.url, hedge: { after: :p95 })
-    WAYS.each_value { |call| call.call(http, "/", +"") }
+    CALL_STYLES.each_value { |call| call.call(http, "/", +"") }
     assert_operator http.stats[:hedges].values.last[:p95], :<, 0.2
   end
 
@@ -91,7 +92,7 @@ class TestHedgeOfManyStreams < TrunklineTest
   def test_an_answer_that_breaks_off
     server = serve_heads(0.6, 0) { |_, connection| connection << piece("begun") && connection.close }
     http = client(server.url, hedge: HEDGE, retry: { backoff: 0.01..0.02 })
-    error = WAYS[:batch].call(http, "/", taken = +"")
+    error = CALL_STYLES[:batch].call(http, "/", taken = +"")
     assert_instance_of Trunkline::TruncatedBody, error
     assert_equal ["begun", 2], [taken, server.requests.size]
     assert_equal 0, http.stats[:in_use]
@@ -107,9 +108,9 @@ class TestHedgeOfManyStreams < TrunklineTest
       connection << HEAD
       whole(2, connection)
     end
-    response = WAYS[:future].call(client(server.url, hedge: HEDGE), "/", taken = +"")
+    response = CALL_STYLES[:future].call(client(server.url, hedge: HEDGE), "/", taken = +"")
     assert_equal "data: 2\n\n", taken
-    assert_equal [[:first, "ConnectionClosed"], [:hedge, 200]], told(response)
+    assert_equal [[:first, "ConnectionClosed"], [:hedge, 200]], outcomes(response)
   end
 
   def test_cancelling_it_after_the_race
@@ -121,7 +122,7 @@ class TestHedgeOfManyStreams < TrunklineTest
     assert future.cancel
     assert_instance_of Trunkline::Cancelled, future.value(1)
     sleep 0.05 while http.stats[:in_use].positive?
-    Thread.new { WAYS[:map].call(http, "/other", taken) }.tap { taken.pop }.kill.join
+    Thread.new { CALL_STYLES[:map].call(http, "/other", taken) }.tap { taken.pop }.kill.join
     sleep 0.05 while http.stats[:in_use].positive?
     assert_empty taken
   end

@@ -2,12 +2,12 @@
 
 require_relative "../test_helper"
 
-# raise: true, alone and among many.
+# The option raise: true, for a single call and for many.
 class TestRaise < TrunklineTest
   MISSING = "no such thing"
 
   def test_a_call_raises_when_it_is_asked_to
-    server = serve(answer(MISSING, status: "404 Not Found"))
+    server = serve(response_bytes(MISSING, status: "404 Not Found"))
     assert_equal 404, client(server.url).get("/").status
     error = assert_raises(Trunkline::ClientError) { client(server.url).get("/", raise: true) }
     assert_equal [404, MISSING], [error.response.status, error.response.body]
@@ -23,7 +23,7 @@ class TestRaise < TrunklineTest
   end
 
   def test_a_block_never_gets_an_error_page
-    server = serve(answer(MISSING, status: "404 Not Found"))
+    server = serve(response_bytes(MISSING, status: "404 Not Found"))
     http = client(server.url, max_connections_per_host: 1, max_idle: 2, raise: true)
     2.times do
       error = assert_raises(Trunkline::ClientError) { http.get("/") { flunk } }
@@ -36,7 +36,7 @@ class TestRaise < TrunklineTest
   end
 
   def test_the_error_has_the_beginning_of_a_large_error_page
-    http = client(serve(answer("x" * 200_000, status: "500 Oh")).url, max_idle: 2, raise: true)
+    http = client(serve(response_bytes("x" * 200_000, status: "500 Oh")).url, max_idle: 2, raise: true)
     error = assert_raises(Trunkline::ServerError) { http.get("/") { flunk } }
     assert_equal "x" * 65_536, error.response.body
     refute_predicate error.response, :complete?
@@ -45,14 +45,14 @@ class TestRaise < TrunklineTest
 
   def test_an_answer_that_is_no_error_goes_to_the_block
     chunks = []
-    response = client(serve(answer("fine")).url).get("/", raise: true) { |chunk| chunks << chunk }
+    response = client(serve(response_bytes("fine")).url).get("/", raise: true) { |chunk| chunks << chunk }
     assert_equal ["fine", 200], [chunks.join, response.status]
   end
 
   def test_the_last_answer_of_redirects_counts
     server = serve do |connection|
       while (request = connection.read_request)
-        connection << (request.target == "/" ? redirect("/gone") : answer("", status: "410 Gone"))
+        connection << (request.target == "/" ? redirect("/gone") : response_bytes("", status: "410 Gone"))
       end
     end
     http = client(server.url, raise: true)
@@ -65,10 +65,10 @@ class TestRaise < TrunklineTest
   end
 
   def test_a_challenge_that_is_answered_raises_nothing
-    challenge = answer("", "WWW-Authenticate" => 'Digest realm="a", nonce="b", qop="auth"', status: "401 Who")
+    challenge = response_bytes("", "WWW-Authenticate" => 'Digest realm="a", nonce="b", qop="auth"', status: "401 Who")
     server = serve do |connection|
       while (request = connection.read_request)
-        connection << (request["Authorization"] ? answer("fine") : challenge)
+        connection << (request["Authorization"] ? response_bytes("fine") : challenge)
       end
     end
     http = client(server.url, raise: true, digest: %w[user secret])
@@ -77,7 +77,7 @@ class TestRaise < TrunklineTest
   end
 
   def test_among_many_the_error_is_the_result
-    server = serve(answer(MISSING, status: "404 Not Found"))
+    server = serve(response_bytes(MISSING, status: "404 Not Found"))
     http = client(server.url, raise: true)
     each = []
     http.each(["/"]) { |_, result| each << result }

@@ -2,19 +2,19 @@
 
 require_relative "../test_helper"
 require_relative "../support/small_scheduler"
-require_relative "../support/ways_to_call"
+require_relative "../support/call_styles"
 
-# rate: no more requests start than the caller or the server allows.
+# The option rate: no more requests start than the caller or the server permits.
 class TestRate < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
-  # @return [Array(ScriptedServer, Array<Float>)] and when its requests came
+  # @return [Array(ScriptedServer, Proc)] the server, and a proc that returns the arrival times of its requests
   def serve_noting_times
     times = Thread::Queue.new
     server = serve do |connection|
       while connection.read_request
         times << now
-        connection << answer
+        connection << response_bytes
       end
     end
     [server, -> { Array.new(times.size) { times.pop }.sort }]
@@ -28,7 +28,7 @@ class TestRate < TrunklineTest
     now - began
   end
 
-  # Keeps turns elsewhere, and notes what it is asked.
+  # Records the calls of a store that keeps turns outside of the process.
   class NotedStore
     attr_reader :asked
 
@@ -72,13 +72,13 @@ class TestRate < TrunklineTest
       map: -> { http.map(["/"] * 8) },
       each: -> { http.each(["/"].each_entry.lazy.cycle.first(8)) { |_, result| assert_equal 200, result.status } },
       batch: -> { http.batch { |batch| 8.times { batch.get("/") } } },
-      futures: -> { Array.new(8) { http.async.get("/") }.each(&:value) } }.each do |way, calls|
+      futures: -> { Array.new(8) { http.async.get("/") }.each(&:value) } }.each do |style, calls|
       Trunkline::Policy::State.clear
       seconds = took(&calls)
       seen = times.call
-      assert_equal 8, seen.size, way
-      assert_operator seen.last - seen.first, :>, 0.28, way # two at once, and six behind them
-      assert_operator seconds, :<, 3, way
+      assert_equal 8, seen.size, style
+      assert_operator seen.last - seen.first, :>, 0.28, style # two at once, then six at the rate
+      assert_operator seconds, :<, 3, style
     end
   end
 
@@ -94,19 +94,19 @@ class TestRate < TrunklineTest
   end
 
   def test_a_turn_that_comes_too_late_is_not_waited_for
-    each_way(but: %i[batch each map future]) do |way, call|
+    each_call_style(but: %i[batch each map future]) do |style, call|
       Trunkline::Policy::State.clear
       server = serve
       http = client(server.url, rate: { per_second: 0.1, burst: 1 }, timeout: 2)
       http.get("/")
       error = nil
-      assert_operator took { error = call.call(http, :get, "/") }, :<, 1, way
-      assert_instance_of Trunkline::QueueTimeout, error, way
-      assert_equal [:none, :queue, 1], [error.sent, error.phase, error.attempt], way
+      assert_operator took { error = call.call(http, :get, "/") }, :<, 1, style
+      assert_instance_of Trunkline::QueueTimeout, error, style
+      assert_equal [:none, :queue, 1], [error.sent, error.phase, error.attempt], style
       why = "GET / at #{server.address} was not sent: the rate is 0.1 a second, with a burst of 1; its turn is"
       assert_match(/\A#{Regexp.escape(why)} in (?:10.0|9.\d+) s, and it may wait for (?:2.0|1.\d+) s \(rate:\)\z/,
                    error.message)
-      assert_equal 1, server.requests.size, way
+      assert_equal 1, server.requests.size, style
     end
   end
 
@@ -121,7 +121,7 @@ class TestRate < TrunklineTest
   def test_among_many_a_turn_is_waited_for_where_it_costs_no_time
     server, times = serve_noting_times
     http = client(server.url, rate: { per_second: 4, burst: 1 }, timeout: 0.6)
-    assert_equal [200] * 5, http.map(["/"] * 5).map(&:status) # which take a second
+    assert_equal [200] * 5, http.map(["/"] * 5).map(&:status) # takes a second
     assert_operator times.call.each_cons(2).map { |one, two| two - one }.min, :>, 0.15
   end
 
@@ -140,7 +140,7 @@ class TestRate < TrunklineTest
 
   def test_an_endless_enumerable_is_pulled_as_it_is_sent
     server = serve
-    client(server.url).each(["/"]) { nil } # the first takes long enough to look for other origins (OriginQueue::STALL)
+    client(server.url).each(["/"]) { nil } # a first call is slow enough to try other origins (OriginQueue::STALL)
     http = client(server.url, rate: { per_second: 20, burst: 1 })
     while_on_time do
       pulled = done = 0
@@ -150,7 +150,7 @@ class TestRate < TrunklineTest
     end
   end
 
-  # The one that is held back may start then, and goes before any that are still to be pulled.
+  # A request that was pulled and held back starts when the rate permits it, before further requests are pulled.
   def test_no_more_is_pulled_when_a_turn_comes_while_a_block_runs
     pulled = done = 0
     endless = Enumerator.new { |urls| loop { urls << "/#{pulled += 1}" } }
@@ -192,9 +192,9 @@ class TestRate < TrunklineTest
     assert_equal [200, 200], clients.map { |http| http.get("/").status }
     error = assert_raises(Trunkline::QueueTimeout) { clients.first.get("/") }
     assert_match(/for the key "search"/, error.message)
-    told = clients.first.stats[:rates]["search"]
-    assert_equal [0.01, 2], told.values_at(:per_second, :burst)
-    assert_in_delta 100, told[:wait], 10
+    stats = clients.first.stats[:rates]["search"]
+    assert_equal [0.01, 2], stats.values_at(:per_second, :burst)
+    assert_in_delta 100, stats[:wait], 10
     assert_equal 200, clients.first.get("/", rate: false).status
     assert_equal 200, client(servers.first.url, rate: { per_second: 1 }).get("/").status
   end
@@ -208,7 +208,7 @@ class TestRate < TrunklineTest
       sleep 0.05
       waiting.kill.join
     end
-    # A future is held back before it begins, and takes no turn.
+    # A future is held back before it starts, and takes no turn.
     http.async.get("/never").tap { sleep 0.05 }.cancel
     assert_operator http.stats[:rates][server.address][:wait], :<, 1
     assert_equal 200, http.get("/").status
@@ -228,7 +228,7 @@ class TestRate < TrunklineTest
   end
 
   def test_a_retry_waits_for_its_turn_too
-    server = serve_in_turn("/" => [answer("", status: "503 Busy"), answer])
+    server = serve_sequence("/" => [response_bytes("", status: "503 Busy"), response_bytes])
     http = client(server.url, rate: { per_second: 1, burst: 1 }, retry: { backoff: 0.001..0.002 })
     response = http.get("/")
     assert_equal 2, response.attempts.size
@@ -237,9 +237,9 @@ class TestRate < TrunklineTest
 
   # ---- rate: :server ----
 
-  # A server that takes so many requests in each period, and refuses the others with 429.
-  # @param slow [Array<Float>] seconds that it leaves the first requests uncounted
-  # @yield [left, seconds] the fields of an answer
+  # A server that accepts `limit` requests in each period, and refuses the others with 429.
+  # @param slow [Array<Float>] seconds for which the server delays counting the first requests
+  # @yield [left, seconds] returns the fields of a response
   def serve_limited(limit, period: 1, slow: [], &fields)
     lock = Mutex.new
     ends = now + period
@@ -247,14 +247,14 @@ class TestRate < TrunklineTest
     serve do |connection|
       while connection.read_request
         sleep(slow.shift || 0)
-        refused, told = lock.synchronize do
+        refused, limits = lock.synchronize do
           periods = ((now - ends) / period).floor + 1
           taken = 0 if periods.positive?
           ends += [periods, 0].max * period
           taken += 1
           [taken > limit, fields.call([limit - taken, 0].max, ends - now)]
         end
-        connection << answer("", status: refused ? "429 Slow" : "200 OK", **told)
+        connection << response_bytes("", status: refused ? "429 Slow" : "200 OK", **limits)
       end
     end
   end
@@ -274,7 +274,7 @@ class TestRate < TrunklineTest
     define_method(:"test_what_the_server_tells_by_#{form}_is_kept_to") { while_on_time { assert_kept_to(&fields) } }
   end
 
-  # An answer that is held back tells of a second that is over.
+  # The caller repeats this when the machine was late: a delayed response reports a period that has ended.
   def assert_kept_to(&fields)
     server = serve_limited(10, &fields)
     http = client(server.url, rate: :server, max_connections_per_host: 4)
@@ -291,20 +291,20 @@ class TestRate < TrunklineTest
   end
 
   def test_retry_after_holds_all_calls_back
-    server = serve_in_turn("/" => [answer("", status: "429 Slow", "Retry-After" => 1), answer])
+    server = serve_sequence("/" => [response_bytes("", status: "429 Slow", "Retry-After" => 1), response_bytes])
     http = client(server.url, rate: true)
     assert_equal 429, http.get("/").status
     assert_operator took { assert_equal 200, http.get("/").status }, :>, 0.9
   end
 
   def test_a_server_that_wants_an_hour_is_not_waited_for
-    server = serve(answer("", "RateLimit" => '"day";r=0;t=3600'))
+    server = serve(response_bytes("", "RateLimit" => '"day";r=0;t=3600'))
     http = client(server.url, rate: :server)
     http.get("/")
-    each_way do |way, call|
+    each_call_style do |style, call|
       error = nil
-      assert_operator took { error = call.call(http, :get, "/") }, :<, 1, way
-      assert_instance_of Trunkline::QueueTimeout, error, way
+      assert_operator took { error = call.call(http, :get, "/") }, :<, 1, style
+      assert_instance_of Trunkline::QueueTimeout, error, style
       assert_match(/the server's limit is used up; its turn is in 3\d{3}/, error.message)
     end
     assert_equal({ limit: 1, remaining: 0 }, http.stats[:rates][server.address][:windows]["day"].except(:reset))
@@ -344,7 +344,7 @@ class TestRate < TrunklineTest
   def test_the_burst_that_is_not_given_is_what_20_ms_bring
     http = client(serve.url, rate: { per_second: 500 })
     http.get("/")
-    assert_equal [10], http.stats[:rates].values.map { |told| told[:burst] }
+    assert_equal [10], http.stats[:rates].values.map { |stats| stats[:burst] }
     assert_equal 1, Trunkline::Policy::Rate::Schedule.burst_of(3.0)
   end
 end

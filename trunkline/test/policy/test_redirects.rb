@@ -2,7 +2,8 @@
 
 require_relative "../test_helper"
 
-# Followed when asked, by the rules of RFC 9110, and never with somebody else's credentials.
+# Redirects are followed if the option follow: is set, by the rules of RFC 9110, and never with credentials of another
+# origin.
 class TestRedirects < TrunklineTest
   stressable
 
@@ -43,7 +44,7 @@ class TestRedirects < TrunklineTest
   end
 
   def test_the_answer_tells_its_way
-    server = serve_routes("/" => redirect("/a"), "/a" => redirect("b?x=1"), "/b?x=1" => answer("end"))
+    server = serve_routes("/" => redirect("/a"), "/a" => redirect("b?x=1"), "/b?x=1" => response_bytes("end"))
     response = client(server.url, follow: 5).get("/")
     assert_equal "end", response.body
     assert_equal server.url("/b?x=1"), response.url.to_s
@@ -59,7 +60,7 @@ class TestRedirects < TrunklineTest
   end
 
   def test_a_redirect_without_location_is_the_answer
-    server = serve(answer("here", status: "302 Found"))
+    server = serve(response_bytes("here", status: "302 Found"))
     assert_equal "here", client(server.url, follow: 5).get("/").body
   end
 
@@ -79,7 +80,7 @@ class TestRedirects < TrunklineTest
   end
 
   def test_an_absolute_location_and_one_without_scheme
-    other = serve(answer("other"))
+    other = serve(response_bytes("other"))
     [other.url("/x"), "//127.0.0.1:#{other.port}/x"].each do |location|
       assert_equal "other", client(serve_routes("/" => redirect(location)).url, follow: 1).get("/").body
     end
@@ -93,7 +94,7 @@ class TestRedirects < TrunklineTest
   end
 
   def test_exactly_as_many_as_allowed
-    server = serve_routes("/" => redirect("/1"), "/1" => redirect("/2"), "/2" => answer("end"))
+    server = serve_routes("/" => redirect("/1"), "/1" => redirect("/2"), "/2" => response_bytes("end"))
     assert_equal "end", client(server.url, follow: 2).get("/").body
   end
 
@@ -137,8 +138,8 @@ class TestRedirects < TrunklineTest
     assert_empty plain.requests
   end
 
-  # What else is called at once, for one call and for many.
-  WAYS = {
+  # The ways of making a call, for one call and for many.
+  CALL_STYLES = {
     call: ->(http, options) { http.post("/", options) },
     map: ->(http, options) { http.map([[:post, "/", options]]).first.tap { |one| raise one if one.is_a?(Exception) } },
     batch: lambda do |http, options|
@@ -147,7 +148,7 @@ class TestRedirects < TrunklineTest
     async: ->(http, options) { http.async.post("/", options).value! }
   }.freeze
 
-  WAYS.each do |name, way|
+  CALL_STYLES.each do |name, way|
     define_method(:"test_a_body_is_not_sent_again_from_https_to_http_by_#{name}") do
       plain = serve
       [307, 308].each do |status|
@@ -188,7 +189,7 @@ class TestRedirects < TrunklineTest
   end
 
   def test_http_to_https_is_followed
-    secure = serve_tls(answer("secure"))
+    secure = serve_tls(response_bytes("secure"))
     plain = serve(redirect(secure.url))
     assert_equal "secure", secure_client(plain.url, follow: 5).get("/").body
   end
@@ -242,7 +243,7 @@ class TestRedirects < TrunklineTest
     refute_includes away.raw_requests.join, "secret"
   end
 
-  # As browsers do: bytes that are no UTF-8 are percent-encoded where that is possible, and a name is IDNA's.
+  # Like browsers: bytes that are not UTF-8 are percent-encoded where possible, and a host name is encoded by IDNA.
   { "/gr\xFCn?\xFF=\xFE" => "/gr%FCn?%FF=%FE", "/gr\xC3\xBCn#\xFF" => "/gr%C3%BCn", "?\xC3\xBC" => "/?%C3%BC",
     "sch\xFCn:x" => "/sch%FCn:x" }.each do |location, target|
     define_method(:"test_location_of_bytes_#{location.dump}") do
@@ -284,16 +285,16 @@ class TestRedirects < TrunklineTest
   end
 
   def test_a_body_in_a_redirect_is_read_within_limits
-    server = serve_routes("/" => answer("x" * 10_000, status: "302 Found", "Location" => "/next"),
-                          "/next" => answer("end"))
+    server = serve_routes("/" => response_bytes("x" * 10_000, status: "302 Found", "Location" => "/next"),
+                          "/next" => response_bytes("end"))
     response = client(server.url, follow: 5).get("/")
     assert_equal "end", response.body
     assert_equal 1, server.connection_count
   end
 
   def test_streaming_starts_with_the_final_answer
-    server = serve_routes("/" => answer("not this", status: "302 Found", "Location" => "/next"),
-                          "/next" => answer("this"))
+    server = serve_routes("/" => response_bytes("not this", status: "302 Found", "Location" => "/next"),
+                          "/next" => response_bytes("this"))
     chunks = []
     client(server.url, follow: 5).get("/") { |chunk| chunks << chunk }
     assert_equal "this", chunks.join
@@ -301,11 +302,11 @@ class TestRedirects < TrunklineTest
 
   private
 
-  # target => bytes; anything else is "ok"
+  # target => bytes; other targets get "ok"
   def serve_routes(routes)
     serve do |connection|
       while (request = connection.read_request)
-        connection << routes.fetch(request.target, request.verb == "HEAD" ? answer("") : answer)
+        connection << routes.fetch(request.target, request.verb == "HEAD" ? response_bytes("") : response_bytes)
       end
     end
   end
@@ -313,7 +314,7 @@ class TestRedirects < TrunklineTest
   def answer_first_with(connection, bytes)
     connection.read_request
     connection << bytes
-    connection << answer while connection.read_request
+    connection << response_bytes while connection.read_request
   end
 
   def redirect_slowly(connection)

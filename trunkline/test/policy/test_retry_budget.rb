@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require_relative "../support/ways_to_call"
+require_relative "../support/call_styles"
 
-# The budget of retries: a server that fails everything is not stormed.
+# The budget of retries limits the requests to a server that fails all of them.
 class TestRetryBudget < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
   CALLS = 1000
 
   def test_a_batch_does_not_storm
-    server = serve_in_turn("/" => [BUSY])
+    server = serve_sequence("/" => [BUSY])
     results = client(server.url, retry: { backoff: 0.001..0.01 }).map(["/"] * CALLS, concurrency: 20)
     assert_equal [503], results.map(&:status).uniq
     assert_operator server.requests.size, :<=, CALLS * 1.2
@@ -19,7 +19,7 @@ class TestRetryBudget < TrunklineTest
   end
 
   def test_threads_share_it
-    server = serve_in_turn("/" => [BUSY])
+    server = serve_sequence("/" => [BUSY])
     http = client(server.url, retry: { backoff: 0.001..0.01 })
     Array.new(10) { Thread.new { (CALLS / 10).times { http.get("/") } } }.each(&:join)
     assert_operator server.requests.size, :<=, CALLS * 1.2
@@ -27,7 +27,7 @@ class TestRetryBudget < TrunklineTest
   end
 
   def test_posts_never_arrive_twice
-    server = serve_in_turn("/" => [nil])
+    server = serve_sequence("/" => [nil])
     results = client(server.url, retry: true).map(Array.new(300) do |id|
       [:post, "/", { body: id.to_s }]
     end, concurrency: 20)
@@ -36,7 +36,7 @@ class TestRetryBudget < TrunklineTest
   end
 
   def test_stats
-    server = serve_in_turn("/" => [BUSY])
+    server = serve_sequence("/" => [BUSY])
     http = client(server.url, retry: { backoff: 0.001..0.01 })
     http.get("/")
     budget = http.stats[:budgets][server.address]
@@ -44,7 +44,7 @@ class TestRetryBudget < TrunklineTest
   end
 
   def test_false_is_no_budget
-    server = serve_in_turn("/" => [BUSY])
+    server = serve_sequence("/" => [BUSY])
     client(server.url, retry: { backoff: 0.0..0.0, budget: false }).map(["/"] * 50)
     assert_equal 150, server.requests.size
   end

@@ -2,7 +2,7 @@
 
 require_relative "../test_helper"
 
-# What policies know of origins.
+# The state that policies keep for origins.
 class TestPolicyState < TrunklineTest
   State = Trunkline::Policy::State
 

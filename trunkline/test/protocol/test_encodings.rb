@@ -3,7 +3,7 @@
 require_relative "../test_helper"
 require "zlib"
 
-# Content codings: every member, every checksum, and no bombs.
+# Content codings: all members and checksums are decoded and verified, and bombs are refused.
 class TestEncodings < TrunklineTest
   stressable
 
@@ -34,7 +34,7 @@ class TestEncodings < TrunklineTest
       needs(coding)
       server = serve do |connection|
         connection.read_request
-        connection.drip(answer(bytes, "Content-Encoding" => coding), every: 0)
+        connection.drip(response_bytes(bytes, "Content-Encoding" => coding), every: 0)
       end
       assert_equal TEXT, client(server.url).get("/").body
     end
@@ -106,7 +106,7 @@ class TestEncodings < TrunklineTest
   def test_an_empty_body_needs_no_decoding
     assert_equal "", get("", "gzip").body
     assert_equal "", client(serve("HTTP/1.1 204 X\r\nContent-Encoding: gzip\r\n\r\n").url).get("/").body
-    assert_equal "", client(serve(answer("x" * 9, "Content-Encoding" => "gzip")[0..-10]).url).head("/").body
+    assert_equal "", client(serve(response_bytes("x" * 9, "Content-Encoding" => "gzip")[0..-10]).url).head("/").body
   end
 
   def test_a_chain
@@ -115,7 +115,8 @@ class TestEncodings < TrunklineTest
 
   def test_a_chain_over_two_lines
     bytes = Zlib.gzip(Zlib.deflate(TEXT))
-    coded = answer(bytes, "Content-Encoding" => "deflate").sub("deflate\r\n", "deflate\r\nContent-Encoding: gzip\r\n")
+    deflated = response_bytes(bytes, "Content-Encoding" => "deflate")
+    coded = deflated.sub("deflate\r\n", "deflate\r\nContent-Encoding: gzip\r\n")
     assert_equal TEXT, client(serve(coded).url).get("/").body
   end
 
@@ -131,7 +132,7 @@ class TestEncodings < TrunklineTest
 
   def test_decoding_can_be_turned_off
     packed = Zlib.gzip(TEXT)
-    server = serve(answer(packed, "Content-Encoding" => "gzip"))
+    server = serve(response_bytes(packed, "Content-Encoding" => "gzip"))
     response = client(server.url).get("/", decode: false)
     assert_equal packed, response.body.b
     assert_equal "gzip", response["Content-Encoding"]
@@ -145,7 +146,7 @@ class TestEncodings < TrunklineTest
 
   def test_chunked_and_gzip
     packed = Zlib.gzip(TEXT)
-    bytes = chunked_answer(packed[0, 10], packed[10..], "Content-Encoding" => "gzip")
+    bytes = chunked_response(packed[0, 10], packed[10..], "Content-Encoding" => "gzip")
     assert_equal TEXT, client(serve(bytes).url).get("/").body
   end
 
@@ -178,7 +179,7 @@ class TestEncodings < TrunklineTest
 
   def test_a_bomb_is_stopped_while_streaming
     bytes = Zlib.gzip("\0" * BOMB_BYTES)
-    server = serve(answer(bytes, "Content-Encoding" => "gzip"))
+    server = serve(response_bytes(bytes, "Content-Encoding" => "gzip"))
     received = 0
     assert_raises(Trunkline::BodyTooLarge) do
       client(server.url, max_body_bytes: 1_000_000, max_decode_ratio: 1_000_000)
@@ -188,8 +189,9 @@ class TestEncodings < TrunklineTest
   end
 
   def test_after_a_decode_error_the_connection_is_not_reused_half_read
-    server = serve(script: [[:read, answer("broken" * 10_000, "Content-Encoding" => "gzip"), :read, answer("right")],
-                            [:read, answer("right")]])
+    broken = response_bytes("broken" * 10_000, "Content-Encoding" => "gzip")
+    server = serve(script: [[:read, broken, :read, response_bytes("right")],
+                            [:read, response_bytes("right")]])
     http = client(server.url)
     assert_raises(Trunkline::DecodeError) { http.get("/") }
     assert_equal "right", http.get("/").body
@@ -198,7 +200,7 @@ class TestEncodings < TrunklineTest
   private
 
   def get(bytes, coding, **options)
-    server = serve(answer(bytes, "Content-Encoding" => coding))
+    server = serve(response_bytes(bytes, "Content-Encoding" => coding))
     http = Trunkline.new(server.url, timeout: 5, **options)
     http.get("/")
   ensure
@@ -206,7 +208,7 @@ class TestEncodings < TrunklineTest
     server.stop
   end
 
-  # brotli and zstd are decoded when their libraries were there at build time; then the client asks for them.
+  # brotli and zstd are decoded if their libraries were available at build time; the client then accepts them.
   def needs(coding)
     return unless %w[br zstd].include?(coding)
 
@@ -222,7 +224,8 @@ class TestEncodings < TrunklineTest
     [0xFD2FB528, 0, 0x50].pack("VCC") + headers.map { |header| "#{[header].pack("V")[0, 3]}\0" }.join
   end
 
-  # Half of a bomb: the window of br alone takes 16 MiB (RFC 7932, 9.1), the body that is allowed up to 32 beside it.
+  # Half of a bomb: the window of brotli alone takes 16 MiB (RFC 7932, 9.1), and the permitted body up to 32 MiB in
+  # addition.
   def assert_little_memory
     before = Memory.resident_bytes
     Memory.reset_peak

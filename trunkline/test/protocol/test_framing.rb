@@ -3,12 +3,12 @@
 require_relative "../test_helper"
 require_relative "../support/framing_table"
 
-# RFC 9112, strictly: each row of the table as one piece, byte by byte, cut at every byte, and with an answer behind it
-# that nobody asked for.
+# RFC 9112, strictly: each row of the table as one piece, byte by byte, cut at every byte, and followed by an
+# unsolicited response.
 class TestFraming < TrunklineTest
   include FramingTable
 
-  POISON = Answers.answer("EVIL")
+  POISON = Responses.response_bytes("EVIL")
 
   def self.each_row(rows, suffix)
     rows.each do |name, (bytes, expected)|
@@ -26,7 +26,7 @@ class TestFraming < TrunklineTest
   each_row(ENDED, "until_the_end")
 
   def test_bytes_after_an_answer_to_head_are_no_answer
-    server = serve_hostile { |connection| connection << (answer("body that HEAD must not have") + POISON) }
+    server = serve_hostile { |connection| connection << (response_bytes("body that HEAD must not have") + POISON) }
     http = client(server.url)
     assert_equal "", http.head("/").body
     assert_right(http)
@@ -74,7 +74,8 @@ class TestFraming < TrunklineTest
   def test_a_length_is_forgotten_after_its_answer
     server = serve do |connection|
       while (request = connection.read_request)
-        connection << (request.verb == "HEAD" ? "HTTP/1.1 200 OK\r\nContent-Length: 123\r\n\r\n" : answer("456"))
+        head = "HTTP/1.1 200 OK\r\nContent-Length: 123\r\n\r\n"
+        connection << (request.verb == "HEAD" ? head : response_bytes("456"))
       end
     end
     http = client(server.url)
@@ -82,7 +83,7 @@ class TestFraming < TrunklineTest
     assert_equal "456", http.get("/").body
   end
 
-  # The server keeps the connection open, and would answer there.
+  # The server keeps the connection open, and would respond to further requests.
   def test_a_connection_that_is_to_be_closed_is_not_used_again
     close = ["HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
              "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok"]
@@ -95,7 +96,7 @@ class TestFraming < TrunklineTest
   end
 
   def test_header_limits_can_be_set
-    server = serve(answer("", "X" => "a" * 500))
+    server = serve(response_bytes("", "X" => "a" * 500))
     assert_raises(Trunkline::HeadersTooLarge) { client(server.url, max_header_bytes: 400).get("/") }
     assert_equal 200, client(server.url, max_header_bytes: 4000).get("/").status
     assert_raises(Trunkline::HeadersTooLarge) { client(server.url, max_headers: 1).get("/") }
@@ -103,7 +104,7 @@ class TestFraming < TrunklineTest
   end
 
   def test_a_body_limit_can_be_set
-    [answer("a" * 100), chunked_answer("a" * 60, "b" * 60)].each do |bytes|
+    [response_bytes("a" * 100), chunked_response("a" * 60, "b" * 60)].each do |bytes|
       http = client(serve(bytes).url, max_body_bytes: 99)
       assert_raises_with(Trunkline::BodyTooLarge, sent: :all) { http.get("/") }
       assert_equal bytes.bytesize > 150 ? 120 : 100, client(serve(bytes).url, max_body_bytes: 120).get("/").body.size
@@ -131,7 +132,7 @@ class TestFraming < TrunklineTest
     end
   end
 
-  # After an answer that was in order the connection serves on; after any other it must never be used again.
+  # After a valid response the connection is reused; after any other it must never be.
   def check(expected, reuse, &first_answer)
     server = serve_hostile(&first_answer)
     http = client(server.url)
@@ -141,7 +142,7 @@ class TestFraming < TrunklineTest
     assert_equal 2, server.requests.size, "nothing is sent twice"
   end
 
-  # Many connections to one server, each cut at another place.
+  # Makes many connections to one server, each cut at another byte.
   def check_every_cut(bytes, expected)
     server = serve do |connection|
       cut = connection.read_request.target.delete("/").to_i
@@ -159,7 +160,7 @@ class TestFraming < TrunklineTest
   end
 
   def check_ended(bytes, expected)
-    server = serve(script: [[:read, bytes, :close], [:read, answer("right")]])
+    server = serve(script: [[:read, bytes, :close], [:read, response_bytes("right")]])
     http = client(server.url)
     response = http.get("/")
     assert_equal expected, response.body
@@ -167,13 +168,13 @@ class TestFraming < TrunklineTest
     assert_right(http)
   end
 
-  # The first answer is the hostile one, every other is "right".
+  # The first response is the hostile one, all others are "right".
   def serve_hostile
     serve do |connection|
       connection.read_request
       yield connection if connection.number == 1
-      connection << answer("right") if connection.number > 1
-      connection << answer("right") while connection.read_request
+      connection << response_bytes("right") if connection.number > 1
+      connection << response_bytes("right") while connection.read_request
     end
   end
 

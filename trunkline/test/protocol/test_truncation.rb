@@ -2,7 +2,7 @@
 
 require_relative "../test_helper"
 
-# An answer that ends too soon is an error, never a short body.
+# A response that ends too soon is an error, never a short body.
 class TestTruncation < TrunklineTest
   stressable
 
@@ -16,7 +16,7 @@ class TestTruncation < TrunklineTest
     inside_the_trailers: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-A: 1"
   }.freeze
 
-  # (bytes, how the server leaves, over TLS)
+  # Yields (bytes, how the server closes, whether over TLS).
   def self.each_way
     CASES.each do |name, bytes|
       %i[close reset].each { |way| yield name, bytes, way, false }
@@ -26,7 +26,7 @@ class TestTruncation < TrunklineTest
 
   each_way do |name, bytes, way, tls|
     define_method(:"test_#{name}_when_the_server_does_#{way}#{"_over_tls" if tls}") do
-      script = [[:read, bytes, 0.05, way], [:read, answer("whole")]]
+      script = [[:read, bytes, 0.05, way], [:read, response_bytes("whole")]]
       server = serving(tls, script)
       http = secure_client(server.url)
       expected = way == :reset ? [Trunkline::TruncatedBody, Trunkline::ConnectionClosed] : [Trunkline::TruncatedBody]
@@ -56,7 +56,7 @@ class TestTruncation < TrunklineTest
   end
 
   def test_a_counted_body_over_tls_needs_no_close_notify
-    [answer("whole"), chunked_answer("whole")].each do |bytes|
+    [response_bytes("whole"), chunked_response("whole")].each do |bytes|
       server = serve_tls(script: [[:read, bytes, :close_abruptly]])
       assert_equal "whole", secure_client(server.url).get("/").body
     end
@@ -80,11 +80,11 @@ class TestTruncation < TrunklineTest
   HEADS = ["H", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r",
            "#{HINTS}HTTP/1.1 200 OK\r\nContent-Le"].freeze
 
-  # (how the server leaves, over TLS, what is said of it)
-  WAYS = [[:close, false, "connection ended"], [:reset, false, "connection ended"], [:close, true, "connection ended"],
-          [:close_abruptly, true, "without TLS close_notify"]].freeze
+  # (how the server closes, whether over TLS, the error's message)
+  CLOSE_KINDS = [[:close, false, "connection ended"], [:reset, false, "connection ended"],
+                 [:close, true, "connection ended"], [:close_abruptly, true, "without TLS close_notify"]].freeze
 
-  WAYS.each do |way, tls, words|
+  CLOSE_KINDS.each do |way, tls, words|
     define_method(:"test_an_end_inside_the_head_when_the_server_does_#{way}#{"_over_tls" if tls}") do
       HEADS.each do |bytes|
         server = serving(tls, [[:read, bytes, 0.05, way]])

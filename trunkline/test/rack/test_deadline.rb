@@ -2,7 +2,7 @@
 
 require_relative "../test_helper"
 
-# Trunkline::Rack::Deadline in Puma, with a service behind the application.
+# Trunkline::Rack::Deadline in Puma, with an application that calls another service.
 class TestRackDeadline < TrunklineTest
   Deadline = Trunkline::Rack::Deadline
   NOW = Time.utc(2026, 11, 23, 5, 30)
@@ -23,12 +23,12 @@ class TestRackDeadline < TrunklineTest
     end
   end
 
-  # An application that says what is left, and what the service behind it was told.
+  # An application that returns the time left, and the status of its call to the service.
   def application(service, **options)
     behind = client(service.url, deadline_header: "X-Deadline", timeout: 20)
     app = lambda do |env|
-      told = behind.get(env["PATH_INFO"]).status
-      [200, {}, ["#{told} #{Trunkline.deadline.left&.round}"]]
+      status = behind.get(env["PATH_INFO"]).status
+      [200, {}, ["#{status} #{Trunkline.deadline.left&.round}"]]
     rescue Trunkline::DeadlineExceeded => error
       [504, {}, [error.sent.to_s]]
     end

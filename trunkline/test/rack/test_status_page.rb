@@ -34,14 +34,14 @@ class TestStatusPage < TrunklineTest
   end
 
   def test_the_status_as_json
-    told = JSON.parse(client(@status.url).get("/status").body)
+    status = JSON.parse(client(@status.url).get("/status").body)
     assert_equal %w[breakers budgets buffered_bytes caches connections_in_use hedges limits max_buffered_bytes
-                    max_connections rates], told.keys.sort
-    assert_equal "closed", told["breakers"][@origin]["state"]
+                    max_connections rates], status.keys.sort
+    assert_equal "closed", status["breakers"][@origin]["state"]
     assert_equal 404, client(@status.url).get("/other").status
   end
 
-  # Each key has its row in the page's table.
+  # Each key of the stats has a row in the page's table.
   def test_the_page_has_every_key
     rows = File.readlines(PAGE).grep(/\A\| `/)
     names, of_process = [rows, rows.grep(/\| yes \|/)].map do |some|

@@ -17,7 +17,7 @@ class TestBatch < TrunklineTest
     server = serve do |connection|
       while connection.read_request
         sleep 0.02
-        connection << answer
+        connection << response_bytes
       end
     end
     http = client(server.url, max_connections_per_host: 2)
@@ -51,7 +51,7 @@ class TestBatch < TrunklineTest
     eventually { http.stats[:in_use].zero? }
   end
 
-  # What waits beyond that would be held twice: by the caller's request, and composed.
+  # Beyond this number, waiting content would be kept twice: in the caller's request, and composed.
   def test_few_of_those_with_content_stay_composed_while_they_wait
     most = Trunkline::Scheduler::COMPOSED_WITH_CONTENT
     [[{ body: "x" }, most], [{}, most + 10]].each do |options, kept|
@@ -67,7 +67,7 @@ class TestBatch < TrunklineTest
     end
   end
 
-  # All are ready in the same step: each body is asked for its first piece as its connection opens.
+  # All requests are ready in the same step: each body is asked for its first piece when its connection opens.
   def test_what_some_bodies_raise_keeps_none_from_its_own_answer
     server = serve
     bodies = Array.new(20) do |index|
@@ -79,8 +79,8 @@ class TestBatch < TrunklineTest
     assert_equal((0...20).step(2).map { |index| "body #{index}" }.sort, server.requests.map(&:body).sort)
   end
 
-  # What the caller does between a request's start and its first step is no time of the server's.
-  # What the time of a call is counted by differs with them.
+  # Time that the caller spends between a request's start and its first step must not count as the server's. These
+  # options change how the time of a call is counted.
   TIMED = {
     "" => {}, "_of_calls_that_are_retried" => { retry: true }, "_of_calls_that_follow" => { follow: true }
   }.freeze
@@ -99,7 +99,7 @@ class TestBatch < TrunklineTest
     end
 
     define_method(:"test_a_progress_that_takes_long_takes_no_time_from_requests#{which}") do
-      server = serve { |connection| connection << answer while connection.read_request && sleep(0.02) }
+      server = serve { |connection| connection << response_bytes while connection.read_request && sleep(0.02) }
       slow = [1.2]
       paths = Enumerator.new { |all| 200.times { |number| all << "/#{number}" } }
       http = client(server.url, timeout: 1, **options)
@@ -111,7 +111,7 @@ class TestBatch < TrunklineTest
   def serve_kept
     serve do |connection|
       while (got = connection.read_request)
-        connection << answer(got.target, "Cache-Control" => "max-age=60")
+        connection << response_bytes(got.target, "Cache-Control" => "max-age=60")
       end
     end
   end

@@ -35,7 +35,7 @@ class TestBatchStreams < TrunklineTest
     assert_empty server.requests
   end
 
-  # Content counts how often it is made.
+  # Content that counts its serialisations.
   class Counted
     attr_reader :times
 
@@ -64,14 +64,14 @@ class TestBatchStreams < TrunklineTest
     assert_raises(Trunkline::MissingTimeout) { Trunkline.new("http://127.0.0.1:1") }
   end
 
-  # A heap with room for millions of objects gives the collector no reason to run: the memory behind them must.
+  # A heap with free room for millions of objects gives no reason to collect: the memory that the objects own must.
   def test_the_collector_knows_of_the_memory_of_requests_and_responses
     result = Subprocess.run(<<~RUBY)
       Array.new(1_000_000) { Object.new }.clear
       http = Trunkline.new(#{Nginx.url("/").inspect}, timeout: 20)
       GC.start
       before = GC.count
-      http.each(Enumerator.new { |urls| 40_000.times { urls << "/small" } }, concurrency: 20) { |_, answer| answer.body }
+      http.each(Enumerator.new { |urls| 40_000.times { urls << "/small" } }, concurrency: 20) { |_, response| response.body }
       p GC.count > before
     RUBY
     assert_equal ["true\n", ""], [result.out, result.err]
@@ -86,7 +86,7 @@ class TestBatchStreams < TrunklineTest
       Memory.objects
     end
     run.call(2000)
-    # JRuby's heap is larger by a megabyte after a long run, however long; a leak grows with the run.
+    # JRuby's heap grows by a megabyte after a long run of any length; a leak grows with the length.
     few, many, times = RUBY_ENGINE == "jruby" ? [8000, 24_000, 3] : [500, 8000, 1]
     grown = Array.new(times) do
       before = run.call(few)

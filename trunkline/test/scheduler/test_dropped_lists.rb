@@ -2,10 +2,10 @@
 
 require_relative "../test_helper"
 
-# Lists and batches in a fiber that nobody goes on with: what they hold is there again for others.
+# Lists and batches in a fiber that is never resumed: the connections that they hold must become available to others.
 class TestDroppedLists < TrunklineTest
   URLS = %w[/0 /1 /2].freeze
-  WAYS = {
+  DROPPED_LISTS = {
     enumerator: ->(http) { http.each(URLS).next },
     list_in_a_fiber: ->(http) { Fiber.new { http.each(URLS) { Fiber.yield } }.resume },
     batch_in_a_fiber: lambda do |http|
@@ -15,10 +15,12 @@ class TestDroppedLists < TrunklineTest
 
   def test_what_they_hold
     gate = Queue.new
-    server = serve { |one| one << answer while (request = one.read_request) && (request.target == "/0" || gate.pop) }
+    server = serve do |one|
+      one << response_bytes while (request = one.read_request) && (request.target == "/0" || gate.pop)
+    end
     http = client(server.url, max_idle: 100)
-    WAYS.each do |name, way|
-      # In a thread of its own: what has been on a stack may be taken for alive.
+    DROPPED_LISTS.each do |name, way|
+      # Uses a separate thread: values that remain on a stack may keep objects alive.
       20.times { Thread.new { way.call(http) && nil }.join }
       assert_operator http.stats[:in_use], :>=, 20, name
       eventually("#{name}: connections are still held") do

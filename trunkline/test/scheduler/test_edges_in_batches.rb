@@ -2,33 +2,33 @@
 
 require_relative "../test_helper"
 
-# A poller is told of what comes by edges: what came in pieces, and what came together with the connection's end before
-# anybody looked, is read to its end all the same.
+# An exchange loop gets edge-triggered events: data that arrived in pieces, or together with the connection's end, must
+# be read to its end.
 class TestEdgesInBatches < TrunklineTest
   stressable
 
   BODY = "trunkline " * 400
-  # What a server sends as its second answer, closing right behind it; and what that is.
+  # The bytes of the server's second response, after which it closes, and the expected outcome.
   ENDS = {
-    "half_a_body" => [Answers.answer(BODY)[0...(-BODY.bytesize / 2)], Trunkline::TruncatedBody],
-    "half_a_head" => [Answers.answer(BODY)[0, 20], Trunkline::TruncatedBody],
+    "half_a_body" => [Responses.response_bytes(BODY)[0...(-BODY.bytesize / 2)], Trunkline::TruncatedBody],
+    "half_a_head" => [Responses.response_bytes(BODY)[0, 20], Trunkline::TruncatedBody],
     "a_body_until_the_end" => ["HTTP/1.1 200 OK\r\n\r\n#{BODY}", BODY],
-    "a_whole_body" => [Answers.answer(BODY, Connection: "close"), BODY],
-    "half_of_the_chunks" => [Answers.chunked_answer(BODY, BODY)[0...-30], Trunkline::TruncatedBody]
+    "a_whole_body" => [Responses.response_bytes(BODY, Connection: "close"), BODY],
+    "half_of_the_chunks" => [Responses.chunked_response(BODY, BODY)[0...-30], Trunkline::TruncatedBody]
   }.freeze
 
   ENDS.each do |name, (bytes, outcome)|
     define_method("test_#{name}_and_the_end_at_once") do
-      # Who is not told of the end looks for it when the time is over.
-      results = assert_quick(2 * GCLevel::SLOWDOWN) { second_answers(bytes, &:close) }
+      # A client that missed the event would notice the end only at its timeout.
+      results = assert_quick(2 * GCLevel::SLOWDOWN) { second_results(bytes, &:close) }
       assert_equal [outcome] * 2, results.map { |result| result.is_a?(Exception) ? result.class : result.body }
     end
   end
 
-  # A head, and its body a moment later, in all the ways that they can be read.
+  # The body arrives a moment after its head, with a known and an unknown length of the body.
   def test_a_body_that_comes_later_than_its_head
-    head, body = answer(BODY).split("\r\n\r\n", 2)
-    results = second_answers("#{head}\r\n\r\n") do |connection|
+    head, body = response_bytes(BODY).split("\r\n\r\n", 2)
+    results = second_results("#{head}\r\n\r\n") do |connection|
       sleep 0.02
       connection << body[0, 700]
       sleep 0.02
@@ -39,14 +39,14 @@ class TestEdgesInBatches < TrunklineTest
 
   private
 
-  # One is asked for twice, so that the client knows what to expect, and one but once. The second answers are sent while
-  # a third request's block keeps the poller from looking.
+  # Requests one path twice, so that the client knows the length to expect, and another only once. The second responses
+  # are sent while the block of a third request keeps the exchange loop from polling.
   # @return [Array<Response, Exception>]
-  def second_answers(bytes)
-    came, go = Array.new(2) { Thread::Queue.new }
+  def second_results(bytes)
+    arrived, go = Array.new(2) { Thread::Queue.new }
     server = serve do |connection|
-      serve_first(connection, came) or next
-      came << true
+      serve_first(connection, arrived) or next
+      arrived << true
       go.pop
       connection << bytes
       yield connection
@@ -62,15 +62,15 @@ class TestEdgesInBatches < TrunklineTest
     results
   end
 
-  # @return [ScriptedConnection::Request, nil] the first that is not for here; nil at the end
-  def serve_first(connection, came)
+  # @return [ScriptedConnection::Request, nil] the first request that this method does not respond to; nil at the end
+  def serve_first(connection, arrived)
     while (request = connection.read_request)
       last = request.target == "/when-both-came"
       return request if @known && !last
 
       @known = true
-      2.times { came.pop } if last
-      connection << answer(BODY)
+      2.times { arrived.pop } if last
+      connection << response_bytes(BODY)
     end
   end
 end

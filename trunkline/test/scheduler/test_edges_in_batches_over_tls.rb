@@ -3,7 +3,7 @@
 require_relative "test_edges_in_batches"
 require_relative "../support/over_tls"
 
-# What a poller is told of is bytes of the socket; over TLS they are records, of which OpenSSL may hold some back.
+# Events report bytes of the socket; over TLS these are records, part of whose data OpenSSL may still buffer.
 class TestEdgesInBatchesOverTLS < TestEdgesInBatches
   include OverTLS
 end

@@ -11,7 +11,7 @@ class TestFuture < TrunklineTest
     server = serve do |connection|
       connection.read_request
       sleep 0.2
-      connection << answer("one")
+      connection << response_bytes("one")
     end
     future = client(server.url).async.get("/")
     threads = Array.new(5) { Thread.new { future.value.body } }
@@ -23,7 +23,7 @@ class TestFuture < TrunklineTest
     server = serve do |connection|
       while (request = connection.read_request)
         gate.pop if request.target == "/parent"
-        connection << answer(request.target)
+        connection << response_bytes(request.target)
       end
     end
     http = client(server.url)
@@ -36,7 +36,7 @@ class TestFuture < TrunklineTest
     assert_equal "/parent", future.value.body
   end
 
-  # Whoever comes first, giving it up or sending it, the other knows.
+  # A future that is cancelled before its request starts reports :none as sent; afterwards it reports :partial.
   def test_what_is_told_of_a_future_that_is_given_up_is_true
     given_up, under_way = Array.new(2) { future_of_a_request }
     assert_equal [true, false], [given_up.cancel, given_up.claim(1.0)]
@@ -45,17 +45,17 @@ class TestFuture < TrunklineTest
     assert_equal :partial, under_way.value.sent
   end
 
-  # An origin of which nobody waits any more has nobody to start when one of its own ends.
+  # A waiting future was cancelled: when the origin's running request ends, there is no request to start.
   def test_one_that_waited_and_was_given_up_leaves_its_origin_to_itself
     gates = Array.new(2) { Queue.new }
-    came = Queue.new
-    # Names of which no limit is remembered.
+    arrived = Queue.new
+    # Random names, so that no limit is remembered for them.
     names = Array.new(2) { "#{SecureRandom.hex(8)}.test" }
-    places = names.zip(gates).to_h { |name, gate| ["#{name}:80", "127.0.0.1:#{held_by(gate, came).port}"] }
-    http = client(connect_to: places)
+    addresses = names.zip(gates).to_h { |name, gate| ["#{name}:80", "127.0.0.1:#{held_by(gate, arrived).port}"] }
+    http = client(connect_to: addresses)
     full = Trunkline::Limiter::AdaptiveLimit::START
     lonely, crowded = names.map { |name| Array.new(full + 1) { http.async.get("http://#{name}/") } }
-    (full * 2).times { came.pop }
+    (full * 2).times { arrived.pop }
     lonely.last.cancel
     gates[0] << true
     eventually { lonely.first(full).any?(&:ready?) }
@@ -65,12 +65,12 @@ class TestFuture < TrunklineTest
 
   private
 
-  def held_by(gate, came)
+  def held_by(gate, arrived)
     serve do |connection|
       while connection.read_request
-        came << true
+        arrived << true
         gate.pop
-        connection << answer("held")
+        connection << response_bytes("held")
       end
     end
   end

@@ -3,7 +3,7 @@
 require_relative "../test_helper"
 
 class TestFutureGroups < TrunklineTest
-  # Answers /fast at once, /slow after a while, and /never not at all.
+  # Responds to /fast at once, to /slow after a while, and to /never not at all.
   def api
     @api ||= client(opened(ScriptedServer.new { |connection| serve(connection) }).url)
   end
@@ -36,8 +36,8 @@ class TestFutureGroups < TrunklineTest
 
   def test_all_ends_at_the_first_error
     never = get("/never")
-    whole = Trunkline::Future.all([failing, never])
-    assert_kind_of Trunkline::TimeoutError, whole.value(10)
+    combined = Trunkline::Future.all([failing, never])
+    assert_kind_of Trunkline::TimeoutError, combined.value(10)
     refute_predicate never, :ready?
     never.cancel
   end

@@ -2,8 +2,8 @@
 
 require_relative "../test_helper"
 
-# Whatever interrupts a call of client.async, and between whichever two steps: one thread drives the futures, and those
-# that come later are answered.
+# A call of client.async may be interrupted between any two steps: still one thread drives the futures, and later
+# futures get their responses.
 class TestInterruptedFutures < TrunklineTest
   Interruption = Class.new(StandardError)
   FILES = %w[async future scheduler/future_thread].map do |name|
@@ -13,7 +13,7 @@ class TestInterruptedFutures < TrunklineTest
 
   def test_the_thread_is_started_once
     gate = Queue.new
-    server = serve { |connection| connection << answer while connection.read_request && gate.pop }
+    server = serve { |connection| connection << response_bytes while connection.read_request && gate.pop }
     http = client(server.url, max_idle: 8)
     before = Thread.list
     assert_raises(Interruption) { interrupted_when_a_thread_was_made { http.async.get("/") } }
@@ -45,10 +45,10 @@ class TestInterruptedFutures < TrunklineTest
     end
   end
 
-  # The thread of the futures was not told of it, drops it when its turn comes, and ends.
+  # The futures' thread was not notified of the cancellation, so it drops the future when its turn comes, and ends.
   def test_one_that_waits_and_was_given_up_is_over
     gate = Queue.new
-    server = serve { |connection| connection << answer if connection.read_request && gate.pop }
+    server = serve { |connection| connection << response_bytes if connection.read_request && gate.pop }
     http = client(server.url, max_idle: 8, max_connections_per_host: 1)
     first, second = Array.new(2) { http.async.get("/") }
     server.wait_for_requests(1)
@@ -59,7 +59,7 @@ class TestInterruptedFutures < TrunklineTest
     assert_equal 1, server.requests.size
   end
 
-  # What defers interrupts while it starts the thread does not make one that cannot be ended.
+  # When the caller defers interrupts while it starts the thread, the thread must still be killable.
   def test_the_thread_does_not_inherit_what_is_deferred
     server = serve(&:stall)
     http = client(server.url, max_idle: 8)
@@ -72,7 +72,8 @@ class TestInterruptedFutures < TrunklineTest
     assert_instance_of Trunkline::Cancelled, future.value(5)
   end
 
-  # Of the thread that drives the futures: each is told so, the one in flight and the one that waits.
+  # The futures' thread runs out of memory: both futures must fail with that error, the one in flight and the one that
+  # waits.
   def test_no_memory
     server = serve { |connection| connection.stall if connection.read_request }
     http = client(server.url, max_idle: 8, max_connections_per_host: 1)
@@ -89,7 +90,7 @@ class TestInterruptedFutures < TrunklineTest
 
   private
 
-  # Yields what runs a block and interrupts it at its first step, then at its second, until it has no more.
+  # Yields a lambda that runs a block and interrupts it at its first step, then at its second, until it has no more.
   def each_step
     step = 0
     interrupted = true
@@ -119,7 +120,7 @@ class TestInterruptedFutures < TrunklineTest
     tracing([:c_return], call) { |event| event.method_id == :new && event.self.equal?(Thread) }
   end
 
-  # JRuby tells of the line behind it alone.
+  # JRuby reports only the line after the thread's creation.
   def interrupted_behind_a_thread(&call)
     tested = Thread.current
     before = Thread.list

@@ -2,18 +2,18 @@
 
 require_relative "../test_helper"
 
-# Between whichever two steps a list is interrupted: each of its requests has been yielded, or is named.
+# When a list is interrupted between any two steps, each of its requests has been yielded, or is passed to on_cancel:.
 class TestInterruptedLists < TrunklineTest
   Interruption = Class.new(Interrupt)
   ROOT = File.expand_path("../../lib/trunkline", __dir__)
   FILES = %r{\A#{ROOT}/(?:scheduler|scheduler/(?:each|origins|origin_queue))\.rb\z}
   STEPS = %i[line call return b_call b_return c_call c_return].freeze
   URLS = Array.new(12) { |index| "/#{index}" }.freeze
-  # All steps would take a minute.
+  # Every 11th step only: all steps would take a minute.
   STRIDE = 11
 
-  # From when it begins to send until it names what is left. One may just have been handed to the block, which had not
-  # noted it yet.
+  # Interrupts from the start of sending until the remaining requests are reported. One request may just have been
+  # passed to the block, which had not recorded it yet.
   def test_each_names_all_that_it_has_not_yielded
     http = client(serve.url)
     step = rand(STRIDE)
@@ -28,7 +28,7 @@ class TestInterruptedLists < TrunklineTest
 
   private
 
-  # @return [Array(Array, Array), nil] what was yielded and what was named; nil when there are fewer steps
+  # @return [Array(Array, Array), nil] the yielded and the cancelled requests; nil when there are fewer steps
   def interrupted_at(step, http)
     yielded = []
     cancelled = []

@@ -2,11 +2,12 @@
 
 require_relative "../test_helper"
 
-# The look before each reuse, where many requests share a poller that was told already what came.
+# The check before each reuse of a connection, when many requests share an exchange loop that already received its
+# events.
 class TestReuseInBatches < TrunklineTest
   stressable
 
-  # What a server may do to a connection that it said it would keep, after the answer to the first request on it.
+  # Actions of a server, after its first response, on a connection that it announced to keep.
   AFTERWARDS = {
     "an answer that nobody asked for" => ->(connection) { connection << answer_of("poison") },
     "a byte" => ->(connection) { connection << "!" },
@@ -29,7 +30,7 @@ class TestReuseInBatches < TrunklineTest
     end
   end
 
-  # More than a poller takes on trust at a time.
+  # More connections than an exchange loop reuses without a check at a time.
   def test_all_connections_of_a_round_are_closed_before_the_next
     closed = Thread::Queue.new
     server = serve do |connection|
@@ -83,7 +84,7 @@ class TestReuseInBatches < TrunklineTest
     wrong = Array.new(4) do |thread|
       Thread.new do
         paths = Array.new(50) { |number| "/#{thread}/#{number}" }
-        http.map(paths, concurrency: 3).zip(paths).reject { |result, path| told?(result, path) }
+        http.map(paths, concurrency: 3).zip(paths).reject { |result, path| right_result?(result, path) }
       end
     end
     assert_empty wrong.flat_map(&:value)
@@ -91,13 +92,13 @@ class TestReuseInBatches < TrunklineTest
 
   private
 
-  # A byte that comes when the next request is on its way already is taken for the beginning of its answer, and no
-  # client can know better: that is an error. It is never another's answer.
-  def told?(result, path)
+  # A byte that arrives after the next request was sent is parsed as the beginning of its response, since no client can
+  # tell the difference: the result is an error, never the response to another request.
+  def right_result?(result, path)
     result.is_a?(Trunkline::ProtocolError) || result.body == path
   end
 
-  # Requests one after the other, each begun when the deed has been done to the connection of the one before.
+  # Makes requests one after the other, each after the block has acted on the connection of the one before.
   def check_chain(delay:)
     done = Thread::Queue.new
     server = serve do |connection|

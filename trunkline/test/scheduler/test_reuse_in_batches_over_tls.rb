@@ -3,11 +3,11 @@
 require_relative "test_reuse_in_batches"
 require_relative "../support/over_tls"
 
-# As without TLS; but what the socket has no more of, OpenSSL may.
+# Runs the same tests over TLS, where OpenSSL may hold data that the socket no longer has.
 class TestReuseInBatchesOverTLS < TestReuseInBatches
   include OverTLS
 
-  # One record holds the answer and what nobody asked for: the socket has nothing more to say.
+  # One record contains the response and an unsolicited byte: the socket has no further data.
   def test_an_answer_and_a_byte_more_in_one_record
     server = serve do |connection|
       if (request = connection.read_request)
@@ -22,7 +22,7 @@ class TestReuseInBatchesOverTLS < TestReuseInBatches
     assert_equal [%w[/0 /1 /2], 3], [bodies, server.connection_count]
   end
 
-  # The second record comes with the first, and is read from the socket with it.
+  # The second record arrives with the first, and is read from the socket together with it.
   def test_an_answer_and_a_byte_more_in_the_next_record
     server = serve do |connection|
       while (request = connection.read_request)

@@ -3,7 +3,7 @@
 require "json"
 require_relative "../../../trunkline-lab/lib/trunkline/lab/output/svg"
 
-# The section of docs/safety.md about the kept soak, and its charts: both from benchmark/results/soak.json.
+# The section of docs/safety.md about the kept soak, and its charts, made from benchmark/results/soak.json.
 module SoakPage
   ROOT = File.expand_path("../../..", __dir__)
   RESULTS = File.join(ROOT, "benchmark/results/soak.json")
@@ -31,22 +31,21 @@ module SoakPage
 
       ## A long run
 
-      `rake soak` calls nginx over plain HTTP/1.1, TLS and HTTP/2 from threads, fibers of Async, batches and futures, and
-      from the requests that Falcon serves, for an hour (`SECONDS=600` for ten minutes), each client in a process of its
-      own, all at the same time. nginx is killed and started again, and is given new certificates, in turn. It fails
-      when descriptors, threads or memory of Trunkline rise, when an error came at another time than within 3 s of a
-      restart or a new certificate, or when an error said
-      `sent: :none` of a request that had arrived.
+      `rake soak` calls nginx over plain HTTP/1.1, TLS and HTTP/2 for an hour (`SECONDS=600` for ten minutes), from threads,
+      fibers of Async, batches and futures, and from requests that Falcon serves. Each client runs in a separate process, all
+      at the same time. nginx is alternately killed and restarted, and given new certificates. The soak fails if file
+      descriptors, threads or memory of Trunkline grow, if an error occurs more than 3 s away from a restart or a new
+      certificate, or if an error has `sent: :none` although the request arrived.
 
       #{conditions(kept)}
-      "rise" is by how much the line through the samples rises from the first third to the end.
+      "rise" is the increase of a fitted line through the samples from the first third to the end.
 
       | client | requests | errors at restarts | other errors | descriptors rise | threads rise | MB rise |
       |---|---|---|---|---|---|---|
       #{rows.join("\n")}
 
       net-http-persistent and httpx are called from six threads each, net-http-persistent without HTTP/2, which it does not
-      speak. Trunkline has some 40 requests under way at a time, all of which a restart may break.
+      support. Trunkline has about 40 requests in flight at a time, all of which a restart may break.
 
       ![Memory, descriptors, connections, threads, requests per second and errors over the run](images/soak.svg)
     TEXT

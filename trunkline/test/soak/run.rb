@@ -3,16 +3,16 @@
 require "json"
 require "open3"
 require "rbconfig"
-require_relative "../support/gems_apart"
+require_relative "../support/separate_bundle"
 
-# One client of the soak as a process: what it tells each second, and what /proc tells of it.
+# One client of the soak as a process: the lines that it prints each second, and its figures in /proc.
 class SoakRun
   ROOT = File.expand_path("../../..", __dir__)
   FOLDER = File.join(__dir__, "clients")
-  # For clients that Trunkline's bundle does not have.
-  APART = GemsApart.environment("soak").freeze
+  # The environment of clients that are not in Trunkline's bundle.
+  APART = SeparateBundle.environment("soak").freeze
   CLIENTS = { "trunkline" => {}, "falcon" => APART, "net_http_persistent" => APART, "httpx" => APART }.freeze
-  OURS = %w[trunkline falcon].freeze # what is judged
+  OURS = %w[trunkline falcon].freeze # the clients whose violations fail the soak
 
   attr_reader :name, :samples, :errors, :versions, :status
 
@@ -21,30 +21,30 @@ class SoakRun
     @samples = []
     @errors = []
     start(bases, ca_file)
-    @told = {}
+    @reported = {}
     @reader = Thread.new { @out.each_line { |line| take(JSON.parse(line, symbolize_names: true)) } }
   end
 
-  # Notes what the process has now.
+  # Records the current figures of the process.
   #
   # @param at [Float] seconds since the beginning
   def sample(at)
     sockets, others = open_descriptors.partition { |target| target.start_with?("socket:") }
     status = File.read("/proc/#{@waiter.pid}/status")
-    @samples << { at: at.round(1), requests: @told[:requests].to_i, errors: @errors.size,
+    @samples << { at: at.round(1), requests: @reported[:requests].to_i, errors: @errors.size,
                   descriptors: sockets.size + others.size, connections: sockets.size,
                   threads: status[/^Threads:\s+(\d+)/, 1].to_i, rss: status[/^VmRSS:\s+(\d+)/, 1].to_i / 1024 }
   rescue SystemCallError
-    nil # it has ended, which status tells
+    nil # the process has ended, as its status will show
   end
 
-  # Tells it to end, and waits for that.
-  # @return [Array(Integer, Integer)] descriptors and threads that it had left
+  # Makes the process end, and waits until it has.
+  # @return [Array(Integer, Integer)] connections and threads left after its last line
   def finish
     @in.close
     left = nil
     until @waiter.join(0.25)
-      left = sample(0) && @samples.pop.values_at(:connections, :threads) if @told[:last]
+      left = sample(0) && @samples.pop.values_at(:connections, :threads) if @reported[:last]
     end
     @status = @waiter.value
     @reader.join
@@ -68,7 +68,7 @@ class SoakRun
     return @versions = line[:versions] if line.key?(:versions)
 
     @errors.concat(line.fetch(:errors))
-    @told = { requests: line.fetch(:requests), last: @in.closed? }
+    @reported = { requests: line.fetch(:requests), last: @in.closed? }
   end
 
   def open_descriptors

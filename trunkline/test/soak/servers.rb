@@ -8,15 +8,15 @@ require_relative "../support/free_port"
 require_relative "../support/nginx"
 require_relative "../support/test_ca"
 
-# The servers of a soak: nginx over plain HTTP/1.1, TLS and HTTP/2, which is killed and started again, and takes new
-# certificates. It notes the requests that have an id.
+# The servers of a soak: nginx over plain HTTP/1.1, TLS and HTTP/2, which is killed and restarted, and gets new
+# certificates. It records the requests that have an id.
 class SoakServers
   STARTED_WITHIN = 10
 
-  # When it did what to callers: until is when the last of them may have been told.
+  # A disturbance of the callers; `until` is when the last of them may still have noticed it.
   Event = Struct.new(:kind, :from, :until)
 
-  AFTERWARDS = 3.0 # seconds in which callers may still meet a connection of before
+  AFTERWARDS = 3.0 # seconds in which callers may still use a connection from before the event
 
   attr_reader :ports, :events, :serials
 
@@ -32,11 +32,11 @@ class SoakServers
   end
 
   def start
-    guarded, @lifeline = IO.pipe
-    guarded.nonblock = false # as in ChildServer
-    @pid = Process.spawn("sh", "-c", ChildServer::GUARDED, "sh", "nginx", "-p", @folder, "-c", configuration,
-                         "-e", "stderr", pgroup: true, err: errors, 3 => guarded)
-    guarded.close
+    pipe_end, @parent_exit_pipe = IO.pipe
+    pipe_end.nonblock = false # as in ChildServer#start
+    @pid = Process.spawn("sh", "-c", ChildServer::KILL_AT_PARENT_EXIT, "sh", "nginx", "-p", @folder,
+                         "-c", configuration, "-e", "stderr", pgroup: true, err: errors, 3 => pipe_end)
+    pipe_end.close
     limit = now + STARTED_WITHIN
     until @ports.each_value.all? { |port| FreePort.open?(port) }
       raise "nginx did not start: #{File.read(errors)}" if now > limit
@@ -46,7 +46,7 @@ class SoakServers
     note_serial
   end
 
-  # Master and worker die at once.
+  # Kills master and worker at once.
   def restart
     event(:restart) do
       stop
@@ -54,7 +54,7 @@ class SoakServers
     end
   end
 
-  # Connections that are idle are closed, new ones are given the new certificate.
+  # Idle connections are closed, new ones get the new certificate.
   def rotate
     event(:rotation) do
       write_certificate
@@ -67,10 +67,10 @@ class SoakServers
   def stop
     Process.kill(:KILL, -@pid)
     Process.wait(@pid)
-    @lifeline.close
+    @parent_exit_pipe.close
   end
 
-  # @return [Array<String>] ids
+  # @return [Array<String>] ids of the requests that have arrived
   def arrived_ids = File.readlines(arrived, chomp: true)
 
   private
@@ -94,7 +94,7 @@ class SoakServers
     File.write(key, leaf.key.to_pem)
   end
 
-  # @return [Boolean] whether the server's certificate is a new one
+  # @return [Boolean] whether the server's certificate is new
   def note_serial
     context = OpenSSL::SSL::SSLContext.new.tap { |made| made.verify_mode = OpenSSL::SSL::VERIFY_NONE }
     socket = OpenSSL::SSL::SSLSocket.new(TCPSocket.new("127.0.0.1", @ports.fetch(:tls)), context).tap(&:connect)

@@ -10,18 +10,19 @@ require_relative "run"
 require_relative "servers"
 require_relative "verdict"
 
-# Clients side by side for a long time, each in a process of its own, while the servers are restarted and are given new
-# certificates: see the clients' files for what they do. Sampled each second; judged at the end.
+# Runs several clients in parallel for a long time, each in a separate process, while the servers are restarted and
+# get new certificates; see the clients' files for their calls. The clients are sampled each second, and judged at the
+# end.
 #
 #   ruby soak.rb SECONDS [RESULTS_FILE]
 #
-# With a file the other clients run beside Trunkline, and the results are kept there. Trunkline within Falcon is a
-# client of its own.
+# With a results file, other clients run in addition to Trunkline, and the results are written to it. Trunkline within
+# Falcon is a separate client.
 class Soak
-  RESTARTS = 30.0 # seconds between two of them, in a long soak
+  RESTARTS = 30.0 # seconds between two disturbances in a long soak
   KEPT = 120      # samples
 
-  # @param names [Array<String>] of SoakRun::CLIENTS
+  # @param names [Array<String>] names of SoakRun::CLIENTS
   def initialize(seconds, names)
     @seconds = seconds
     @pause = [RESTARTS, seconds / 5.0].min
@@ -30,7 +31,7 @@ class Soak
     @names = names
   end
 
-  # @return [Array<String>] what must not be, of Trunkline
+  # @return [Array<String>] violations by Trunkline
   def run
     @servers.start
     @runs = @names.map { |name| SoakRun.new(name, bases, TestCA.ca_file) }
@@ -71,7 +72,7 @@ class Soak
     disturber.join
   end
 
-  # Restarts and new certificates in turn, and at the end a time without.
+  # Restarts and new certificates alternate, with a quiet time at the end.
   def disturb(began)
     %i[restart rotate].cycle do |what|
       sleep @pause
@@ -100,8 +101,8 @@ class Soak
   def say(run)
     last = run.samples.last
     puts "#{run.name}: #{last[:requests]} requests, #{run.errors.size} errors, rises #{@verdicts[run.name].rises}"
-    told = run.errors.map { |error| error.values_at(:error, :sent).compact.join(" ") }.tally
-    told.each { |what, count| puts "#{count.to_s.rjust(8)}  #{what}" }
+    counts = run.errors.map { |error| error.values_at(:error, :sent).compact.join(" ") }.tally
+    counts.each { |what, count| puts "#{count.to_s.rjust(8)}  #{what}" }
   end
 
   def result(run)
@@ -118,7 +119,7 @@ end
 if $PROGRAM_NAME == __FILE__
   file = ARGV[1]
   names = file ? SoakRun::CLIENTS.keys : SoakRun::OURS
-  unless GemsApart.installed?("soak")
+  unless SeparateBundle.installed?("soak")
     puts "not run: #{(names - ["trunkline"]).join(", ")}, for gemfiles/soak is not installed"
     names = ["trunkline"]
   end

@@ -6,7 +6,7 @@ require_relative "page"
 require_relative "servers"
 require_relative "verdict"
 
-# A short soak, and that its verdict is one: flat lines are let through, others and unexplained errors are not.
+# Runs a short soak, and tests the verdict: flat lines pass; rising lines and unexplained errors fail.
 class TestSoak < TrunklineTest
   SECONDS = 12
   FLAT = { descriptors: 40, threads: 8, rss: 60 }.freeze

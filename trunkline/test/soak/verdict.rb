@@ -1,18 +1,18 @@
 # frozen_string_literal: true
 
-# What a soak must have been: flat lines, and no errors but those of restarts.
+# The requirements on a soak: flat lines, and no errors but those of restarts.
 class SoakVerdict
-  # By how much the line through the samples may rise from the first third to the end.
+  # How much the regression line of the samples may rise from the first third to the end.
   RISE = { descriptors: 8, threads: 3, rss: 24 }.freeze
-  # In the first minutes malloc's arenas and Ruby's heap may still grow, and connections that a restart has closed are
-  # opened again: what leaks with each request is thousands by then.
+  # In the first minutes malloc's arenas and Ruby's heap may still grow, and connections that a restart closed are
+  # opened again; a leak of one object per request would be thousands by then.
   RISE_AT_FIRST = { descriptors: 64, threads: 8, rss: 48 }.freeze
   FIRST = 180 # seconds
 
   # @param samples [Array<Hash>]
   # @param errors [Array<Hash>]
   # @param events [Array<SoakServers::Event>]
-  # @param arrived [Set<String>] ids of the requests that the servers have noted
+  # @param arrived [Set<String>] ids of the requests that the servers have recorded
   def initialize(samples, errors, events, arrived)
     @samples = samples
     @errors = errors
@@ -20,18 +20,18 @@ class SoakVerdict
     @arrived = arrived
   end
 
-  # @return [Array<String>] what must not be
+  # @return [Array<String>] violations
   def violations
     rising + untrue +
       unexplained.map { |error| "an error without a restart: #{error[:error]} #{error[:message]}" }
   end
 
-  # @return [Array<Hash>] errors at other times than those of restarts
+  # @return [Array<Hash>] errors outside of the times of disturbances
   def unexplained
     @errors.reject { |error| @events.any? { |event| error[:at].between?(event.from, event.until) } }
   end
 
-  # @return [Hash{Symbol => Float}] how much each rises
+  # @return [Hash{Symbol => Float}] how much each figure rises
   def rises = RISE.keys.to_h { |what| [what, rise(what).round(1)] }
 
   private
@@ -41,7 +41,7 @@ class SoakVerdict
     rises.filter_map { |what, rise| "#{what} rise by #{rise}, more than #{most[what]}" if rise > most[what] }
   end
 
-  # The slope of the line with the least squares, times the time.
+  # The slope of the least-squares line, times the duration.
   def rise(what)
     settled = @samples.drop(@samples.size / 3)
     xs = settled.map { |sample| sample[:at] }

@@ -6,8 +6,8 @@ require "zlib"
 require_relative "../support/file_reply"
 require_relative "../test_helper"
 
-# Client#download against servers that break off, change their copy, know no parts or lie: the file is right, or is not
-# there.
+# Client#download against servers that break off, change the file, do not support ranges or send wrong data: the file
+# must be right, or must not exist.
 class TestDownload < TrunklineTest
   BYTES = Random.new(1).bytes(600_000).freeze
   OTHER = Random.new(2).bytes(500_000).freeze
@@ -36,7 +36,7 @@ class TestDownload < TrunklineTest
   end
 
   def test_pathname_and_nothing_in_the_file
-    server = serve(answer(""))
+    server = serve(response_bytes(""))
     assert_equal 0, client(server.url).download("/", to: Pathname.new(@path)).bytes
     assert_equal "", File.binread(@path)
   end
@@ -64,7 +64,7 @@ class TestDownload < TrunklineTest
   def test_it_gives_up_when_no_byte_comes
     server = files { |send, number| send.call(cut: [1000, 0, 0, 0, 0][number - 1]) }
     assert_raises(Trunkline::TruncatedBody) { download(server) }
-    assert_equal 1 + Trunkline::Download::TRIES, server.requests.size
+    assert_equal 1 + Trunkline::Download::MAX_RETRIES, server.requests.size
     assert_equal ["file.bin.part", "file.bin.part.json"], there
     assert_predicate download(server, url: server.url("/file")), :resumed?
     assert_whole
@@ -114,7 +114,7 @@ class TestDownload < TrunklineTest
     end
   end
 
-  # RFC 9110 8.8.3 lets a tag have any bytes beyond ASCII.
+  # RFC 9110 8.8.3 permits any bytes beyond ASCII in an entity tag.
   def test_a_tag_that_is_no_text
     ["\"\xE9\"", "\"\u00e9\""].each do |tag|
       replies = [{ cut: 1000 }, { status: "403 No" }]
@@ -173,12 +173,12 @@ class TestDownload < TrunklineTest
   def test_parts_side_by_side
     bytes = Random.new(3).bytes(5 * 1024 * 1024)
     server = files { |send, number| send.call(bytes: bytes, cut: (1000 if number == 3)) }
-    told = []
-    result = download(server, parts: 3, progress: ->(progress) { told << progress })
+    reports = []
+    result = download(server, parts: 3, progress: ->(progress) { reports << progress })
     assert_equal bytes, File.binread(@path)
     assert_equal [bytes.bytesize, true], [result.bytes, result.resumed?]
     assert_equal 5, server.requests.size
-    assert_equal [bytes.bytesize] * 2, [told.last.bytes, told.last.total]
+    assert_equal [bytes.bytesize] * 2, [reports.last.bytes, reports.last.total]
     assert_equal ["file.bin"], there
   end
 
@@ -203,13 +203,14 @@ class TestDownload < TrunklineTest
 
   def test_bytes_of_several_parts_are_on_the_disk_before_they_are_noted
     partial = Trunkline::Download::PartialFile.new(@path)
+    metadata = Trunkline::Download::PartialFile::Metadata
     kept = []
     partial.io.define_singleton_method(:fsync) do
       kept << JSON.parse(File.read("#{path}.json"))["parts"]
       super()
     end
     [[[0, nil, 0]], [[0, 10, 10], [10, 20, 5]], [[0, 10, 10], [10, 20, 10]]].each do |parts|
-      partial.note(Trunkline::Download::PartialFile::Notes.new(url: "", validator: '"1"', total: 20, parts: parts))
+      partial.write_metadata(metadata.new(url: "", validator: '"1"', total: 20, parts: parts))
     end
     assert_equal [[[0, nil, 0]], [[0, 10, 10], [10, 20, 5]]], kept, "what was noted when the bytes were flushed"
   ensure
@@ -244,7 +245,7 @@ class TestDownload < TrunklineTest
     assert_whole
   end
 
-  # The other is done with the partial file after it was opened here, and before it was locked.
+  # Another download finishes with the partial file after this one opened it, and before this one locked it.
   def test_another_that_ends_just_then
     { finish: "theirs", remove: "" }.each do |ending, left|
       other = Trunkline::Download::PartialFile.new(@path)
@@ -260,7 +261,7 @@ class TestDownload < TrunklineTest
     end
   end
 
-  # Calls the block once.
+  # Calls the block once, after the next File.new.
   def after_the_next_open(&hook)
     File.define_singleton_method(:new) do |*arguments, **options|
       File.singleton_class.remove_method(:new)
@@ -307,10 +308,10 @@ class TestDownload < TrunklineTest
   end
 
   def test_progress_and_what_it_raises
-    told = []
+    reports = []
     server = files
-    download(server, progress: ->(progress) { told << progress })
-    assert_equal [BYTES.bytesize, BYTES.bytesize, 0.0], [told.last.bytes, told.last.total, told.last.eta]
+    download(server, progress: ->(progress) { reports << progress })
+    assert_equal [BYTES.bytesize, BYTES.bytesize, 0.0], [reports.last.bytes, reports.last.total, reports.last.eta]
     File.delete(@path)
     assert_raises(IndexError) { download(server, progress: ->(_) { raise IndexError }) }
     refute_path_exists @path
@@ -333,16 +334,18 @@ class TestDownload < TrunklineTest
   end
 
   def test_over_tls_and_chunked_and_coded
-    server = serve(chunked_answer("one", "two"), tls: TestCA.server_context(:localhost))
+    server = serve(chunked_response("one", "two"), tls: TestCA.server_context(:localhost))
     http = secure_client(server.url(host: "localhost"))
     assert_equal 6, http.download("/", to: @path).bytes
-    coded = answer(Zlib.gzip("plain"), "Content-Encoding" => "gzip", "ETag" => ETAG)
+    coded = response_bytes(Zlib.gzip("plain"), "Content-Encoding" => "gzip", "ETag" => ETAG)
     assert_equal 5, client(serve(coded).url).download("/", to: @path).bytes
     assert_equal "plain", File.binread(@path)
   end
 
   def test_stubs_redirects_and_bad_arguments
-    server = serve { |connection| connection << redirect("/there") << answer("there") if connection.read_request }
+    server = serve do |connection|
+      connection << redirect("/there") << response_bytes("there") if connection.read_request
+    end
     http = client(server.url)
     { to: @folder, parts: 0, checksum: "sha-256:1", resume: 1, progress: 1 }.each do |name, value|
       error = assert_raises(Trunkline::InvalidRequest) { http.download("/", **{ to: @path, name => value }) }
@@ -362,7 +365,8 @@ class TestDownload < TrunklineTest
     assert_equal ["file.bin"], there
   end
 
-  # A server of one file. The block says how each request is answered: send.call takes what is unusual (FileReply).
+  # A server of one file. The block defines the response to each request: send.call takes the deviations from the
+  # default (FileReply).
   def files(&script)
     script ||= ->(send, _number) { send.call }
     count = 0

@@ -4,7 +4,7 @@ require_relative "../support/fibers"
 require "tmpdir"
 require_relative "../support/http2/http2_test"
 
-# Client#download over HTTP/2, where the connection is shared with other calls; and in fibers, which go on meanwhile.
+# Client#download over HTTP/2, where other calls share the connection; and in fibers, while other fibers continue.
 class TestDownloadOverHTTP2 < HTTP2Test
   BYTES = Random.new(1).bytes(600_000).freeze
 
@@ -12,7 +12,7 @@ class TestDownloadOverHTTP2 < HTTP2Test
     server = serve_frames(tls: true) { |stream| stream.answer(stream.target == "/file" ? BYTES : "small") }
     http = h2_client(server.url(host: "localhost"))
     Dir.mktmpdir do |folder|
-      files = at_once(4) { |number| http.download("/file", to: "#{folder}/#{number}").path }
+      files = in_threads(4) { |number| http.download("/file", to: "#{folder}/#{number}").path }
       files.each { |file| assert_equal BYTES, File.binread(file) }
       assert_equal "small", http.get("/").body
     end

@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require_relative "../support/drivers"
+require_relative "../support/call_contexts"
 require "timeout"
 require "trunkline/stubs"
 require "zlib"
 
 # Response#each_event over sockets.
 class TestEachEvent < TrunklineTest
-  include Drivers
+  include CallContexts
 
   TYPE = { "Content-Type" => "text/event-stream" }.freeze
   HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -17,7 +17,7 @@ class TestEachEvent < TrunklineTest
 
   def facts(events) = events.map { |event| [event.type, event.data, event.id] }
 
-  # Sends an event at a time, each when the one before was taken.
+  # Sends one event at a time, each after the one before was consumed.
   def serve_in_step(taken, events)
     serve do |connection|
       connection.read_request
@@ -30,7 +30,7 @@ class TestEachEvent < TrunklineTest
     end
   end
 
-  # Never ends.
+  # A stream that never ends.
   def serve_endless
     serve do |connection|
       connection.read_request
@@ -42,20 +42,20 @@ class TestEachEvent < TrunklineTest
   def test_divided_at_every_byte
     (0..STREAM.bytesize).each do |at|
       pieces = [STREAM.byteslice(0, at), STREAM.byteslice(at..)].reject(&:empty?)
-      http = client(serve(chunked_answer(*pieces, **TYPE)).url)
+      http = client(serve(chunked_response(*pieces, **TYPE)).url)
       assert_equal EVENTS, facts(http.get("/", stream: true).each_event), "at #{at}"
     end
-    bytes = chunked_answer(*STREAM.b.chars, **TYPE)
+    bytes = chunked_response(*STREAM.b.chars, **TYPE)
     assert_equal EVENTS, facts(client(serve(bytes).url).post("/", json: {}, stream: true).each_event)
   end
 
   def test_each_event_is_there_with_its_last_byte
-    each_driver do |driver|
+    each_context do |context|
       taken = Queue.new
       seen = []
       response = client(serve_in_step(taken, 1..20).url).post("/", json: {}, stream: true)
       assert_same(response, response.each_event { |event| taken << seen.push(event.data) })
-      assert_equal (1..20).map(&:to_s), seen, driver
+      assert_equal (1..20).map(&:to_s), seen, context
     end
   end
 
@@ -81,7 +81,7 @@ class TestEachEvent < TrunklineTest
   end
 
   def test_whole_answers
-    http = client(serve { |connection| connection << answer(STREAM) while connection.read_request }.url)
+    http = client(serve { |connection| connection << response_bytes(STREAM) while connection.read_request }.url)
     answers = [http.get("/"), http.batch { |batch| batch.get("/") }.first, http.async.get("/").value, *http.map(["/"])]
     Trunkline::Stubs.use do |stubs|
       stubs.get("http://x.test/").answer(body: STREAM)
@@ -102,7 +102,7 @@ class TestEachEvent < TrunklineTest
 
   def test_leaving_the_block_closes_the_connection
     ways = { break: ->(_) { :break }, raise: ->(_) { raise IOError }, close: :close.to_proc }
-    each_driver do |driver|
+    each_context do |context|
       ways.each do |name, way|
         server = serve_endless
         http = client(server.url)
@@ -112,7 +112,7 @@ class TestEachEvent < TrunklineTest
         rescue IOError, Trunkline::Cancelled
           nil
         end
-        assert server.ended, [driver, name].inspect
+        assert server.ended, [context, name].inspect
         assert_equal 0, http.stats[:in_use]
       end
     end
@@ -154,7 +154,7 @@ class TestEachEvent < TrunklineTest
     assert_includes error.message, "limit: 100 bytes"
     assert_kind_of Trunkline::BodyTooLarge, error
     assert server.ended
-    whole = client(serve(answer("data: #{"y" * 95}")).url).get("/")
+    whole = client(serve(response_bytes("data: #{"y" * 95}")).url).get("/")
     assert_raises(Trunkline::EventTooLarge) { whole.each_event(limit: 100).to_a }
     assert_raises(Trunkline::InvalidRequest) { whole.each_event(limit: 0).to_a }
   end
@@ -168,7 +168,7 @@ class TestEachEvent < TrunklineTest
     assert_equal %w[x], seen
   end
 
-  # Comments keep a stream alive.
+  # Comments prevent the read timeout of a stream.
   def test_the_limit_is_the_silence
     server = serve do |connection|
       connection.read_request

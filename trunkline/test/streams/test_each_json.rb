@@ -5,18 +5,18 @@ require "bigdecimal"
 require "trunkline/stubs"
 require "zlib"
 
-# JSON as it comes: which values, in which order, when, and what is told of a body that is none.
+# Parsing JSON as it arrives: the values, their order and time, and the errors of a malformed body.
 class TestEachJSON < TrunklineTest
-  # A response whose body comes in these pieces.
+  # A response whose body arrives in these pieces.
   def response(*pieces, type: "application/json", **options)
-    client(serve(chunked_answer(*pieces, "Content-Type" => type)).url, **options).get("/", stream: true)
+    client(serve(chunked_response(*pieces, "Content-Type" => type)).url, **options).get("/", stream: true)
   end
 
   def values(body, *path, type: "application/json", **options)
     response(body, type: type).each_json(*path, **options).to_a
   end
 
-  # @return [Array] the values that came before the error, and the error
+  # @return [Array] the values before the error, and the error
   def failed(body, *path, error: Trunkline::DecodeError, type: "application/json", **options)
     before = []
     [before, assert_raises_with(error, sent: :all, phase: :read) do
@@ -78,7 +78,7 @@ class TestEachJSON < TrunklineTest
     assert_empty values("\n \n", type: "application/x-ndjson")
     server = serve("HTTP/1.1 204 X\r\n\r\n")
     assert_empty client(server.url).get("/", stream: true).each_json.to_a
-    assert_empty client(serve(answer("[1]")).url).head("/").each_json.to_a
+    assert_empty client(serve(response_bytes("[1]")).url).head("/").each_json.to_a
   end
 
   # ---- paths ----
@@ -136,7 +136,7 @@ class TestEachJSON < TrunklineTest
   end
 
   def test_a_charset
-    server = serve(chunked_answer("[\"\xFC\"".b, ",\"\xE4\"]".b, "Content-Type" => "text/json; charset=iso-8859-1"))
+    server = serve(chunked_response("[\"\xFC\"".b, ",\"\xE4\"]".b, "Content-Type" => "text/json; charset=iso-8859-1"))
     assert_equal %w[ü ä], client(server.url).get("/", stream: true).each_json.to_a
     wide = "[\"日本\"]".encode("UTF-16LE")
     pieces = wide.b.scan(/.{1,3}/mn)
@@ -167,10 +167,10 @@ class TestEachJSON < TrunklineTest
     assert_includes failed("{}\n{}\nno", type: "application/jsonl").last.message, "at byte 8, line 3, at 2"
   end
 
-  # What the parsers of CRuby and of Java say of half a pair.
+  # The messages of CRuby's and Java's parsers about half of a surrogate pair.
   WORDS_OF_JSON = /surrogate pair|partial character in source/
 
-  # What JSON.parse alone refuses is found among the values that it is given together.
+  # A value that only JSON.parse refuses is located among the values that were parsed together.
   def test_where_a_value_is_refused
     before, error = failed("[{\"a\":1},\n[\"ok\"], {\"a\":\"\\ud800\"},3]")
     assert_equal [{ "a" => 1 }, ["ok"]], before
@@ -231,18 +231,18 @@ class TestEachJSON < TrunklineTest
   end
 
   def test_the_connection_is_used_again_after_the_end
-    http = client(serve(chunked_answer("[1", ",2]")).url)
+    http = client(serve(chunked_response("[1", ",2]")).url)
     first = http.get("/", stream: true)
     assert_same first, first.each_json { |value| value }
     assert_same_connection first, http.get("/")
   end
 
   def test_leaving_closes_the_connection
-    [->(answer) { answer.each_json { |value| break if value } }, ->(answer) { answer.each_json.first },
-     ->(answer) { answer.each_json { |value| throw :left if value } },
-     ->(answer) { answer.each_json { |value| raise KeyError, "left" if value } }].each do |leave|
-      http, answer = endless_array
-      catch(:left) { leave.call(answer) }
+    [->(response) { response.each_json { |value| break if value } }, ->(response) { response.each_json.first },
+     ->(response) { response.each_json { |value| throw :left if value } },
+     ->(response) { response.each_json { |value| raise KeyError, "left" if value } }].each do |leave|
+      http, response = endless_array
+      catch(:left) { leave.call(response) }
     rescue KeyError => error
       assert_equal "left", error.message
     ensure
@@ -251,30 +251,30 @@ class TestEachJSON < TrunklineTest
   end
 
   def test_leaving_an_enumerator_closes_the_connection
-    http, answer = endless_array
-    assert_equal 1, answer.each_json.next
-    answer.close
+    http, response = endless_array
+    assert_equal 1, response.each_json.next
+    response.close
     assert_closed(http)
   end
 
   def test_a_close_from_within_the_block
     values = []
-    answer = client(serve(script: [[:read, "#{HEAD}[1,2,", :stall]]).url).get("/", stream: true)
+    response = client(serve(script: [[:read, "#{HEAD}[1,2,", :stall]]).url).get("/", stream: true)
     assert_raises(Trunkline::Cancelled) do
-      answer.each_json do |value|
+      response.each_json do |value|
         values << value
-        answer.close
+        response.close
       end
     end
     assert_equal 1, values.first
   end
 
-  # ---- answers that are kept whole ----
+  # ---- buffered responses ----
 
   def test_whole_answers_are_read_again_and_again
-    http = client(serve(json_answer([1, { "a" => 2 }])).url)
+    http = client(serve(json_response([1, { "a" => 2 }])).url)
     batched = nil
-    http.each(["/"]) { |_url, answer| batched = answer }
+    http.each(["/"]) { |_url, response| batched = response }
     answers = [http.get("/"), http.async.get("/").value, batched]
     answers.each do |whole|
       2.times { assert_equal [1, { "a" => 2 }], whole.each_json.to_a }
@@ -292,11 +292,11 @@ class TestEachJSON < TrunklineTest
   end
 
   def test_a_body_that_changes_meanwhile
-    whole = client(serve(json_answer((1..100_000).to_a)).url).get("/")
+    whole = client(serve(json_response((1..100_000).to_a)).url).get("/")
     assert_equal((1..100_000).sum, whole.each_json.sum { |value| whole.body.clear && value })
   end
 
-  # Of a process that does nothing else: what the body is, the server holds.
+  # Measures a process that does nothing else: the memory of the body is the server's.
   READER = <<~RUBY
     require "memory"
     Memory.collect
@@ -318,7 +318,7 @@ class TestEachJSON < TrunklineTest
 
   def test_compressed
     packed = Zlib.gzip(JSON.generate((1..1000).to_a))
-    server = serve(answer(packed, "Content-Encoding" => "gzip", "Content-Type" => "application/json"))
+    server = serve(response_bytes(packed, "Content-Encoding" => "gzip", "Content-Type" => "application/json"))
     assert_equal (1..1000).to_a, client(server.url).get("/", stream: true).each_json.to_a
   end
 

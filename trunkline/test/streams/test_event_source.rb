@@ -1,20 +1,20 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require_relative "../support/drivers"
+require_relative "../support/call_contexts"
 require "timeout"
 
 # Client#events over sockets.
 class TestEventSource < TrunklineTest
-  include Drivers
+  include CallContexts
 
   TYPE = { "Content-Type" => "text/event-stream" }.freeze
   QUICK = "retry: 1\n\n"
   GONE = "HTTP/1.1 204 No Content\r\n\r\n"
 
-  def stream(body, **headers) = answer(body, **TYPE.transform_keys(&:to_sym), **headers)
+  def stream(body, **headers) = response_bytes(body, **TYPE.transform_keys(&:to_sym), **headers)
 
-  # Each request gets the next answer; nil closes the connection.
+  # Each request gets the next of `answers`; nil closes the connection.
   def serve_each(*answers)
     serve do |connection|
       while connection.read_request
@@ -70,7 +70,8 @@ class TestEventSource < TrunklineTest
   end
 
   def test_failures_are_repeated_until_there_are_too_many
-    server = serve_each(stream("#{QUICK}data: one\n\n"), nil, answer(status: "503 Busy"), answer(status: "429 Slow"),
+    server = serve_each(stream("#{QUICK}data: one\n\n"), nil, response_bytes(status: "503 Busy"),
+                        response_bytes(status: "429 Slow"),
                         stream("data: two\n\n"), nil, nil, nil)
     seen, reasons, error = follow(server, attempts: 4)
     assert_equal %w[one two], seen
@@ -100,22 +101,22 @@ class TestEventSource < TrunklineTest
   end
 
   def test_retry_after
-    server = serve_each(stream("#{QUICK}data: x\n\n"), answer(status: "503 Busy", "Retry-After": "1"), GONE)
+    server = serve_each(stream("#{QUICK}data: x\n\n"), response_bytes(status: "503 Busy", "Retry-After": "1"), GONE)
     took, (_, reasons) = timed { follow(server) }
     assert_equal [0.001, 1.0], reasons.map(&:last)
     assert_operator took, :>=, 1.0
   end
 
   def test_what_is_no_event_stream
-    { answer("hello", "Content-Type": "text/html") => %r{was answered 200 and "text/html"},
-      answer("hello") => %r{where text/event-stream was expected},
-      answer("x", status: "202 Accepted") => /was answered 202/ }.each do |bytes, message|
+    { response_bytes("hello", "Content-Type": "text/html") => %r{was answered 200 and "text/html"},
+      response_bytes("hello") => %r{where text/event-stream was expected},
+      response_bytes("x", status: "202 Accepted") => /was answered 202/ }.each do |bytes, message|
       _, _, error = follow(serve_each(bytes))
       assert_instance_of Trunkline::NoEventStream, error
       assert_match message, error.message
       assert_kind_of Trunkline::Response, error.response
     end
-    _, reasons, error = follow(serve_each(answer("no such feed", status: "404 Not Found")))
+    _, reasons, error = follow(serve_each(response_bytes("no such feed", status: "404 Not Found")))
     assert_instance_of Trunkline::ClientError, error
     assert_equal "no such feed", error.response.body
     assert_empty reasons
@@ -127,7 +128,7 @@ class TestEventSource < TrunklineTest
 
   def test_nothing_but_a_safe_method_is_sent_twice
     [[stream("data: x\n\n"), nil], [nil, Trunkline::ConnectionClosed],
-     [answer(status: "503 Busy"), Trunkline::ServerError], [stream(""), nil]].each do |first, raised|
+     [response_bytes(status: "503 Busy"), Trunkline::ServerError], [stream(""), nil]].each do |first, raised|
       server = serve_each(first, stream("data: again\n\n"))
       seen, reasons, result = follow(server, method: :post, json: { a: 1 })
       assert_equal [1, [], raised], [server.requests.size, reasons, result&.class]
@@ -139,7 +140,7 @@ class TestEventSource < TrunklineTest
   end
 
   def test_leaving_it_closes_the_connection
-    each_driver do |driver|
+    each_context do |context|
       server = serve do |connection|
         connection.read_request
         connection << "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\ndata: 2\n\n"
@@ -147,11 +148,11 @@ class TestEventSource < TrunklineTest
       end
       http = client(server.url)
       assert_equal 5, http.events("/") { break 5 }
-      assert server.ended(0), driver
+      assert server.ended(0), context
       assert_equal(%w[1], http.events("/").lazy.map(&:data).first(1))
-      assert server.ended(1), driver
+      assert server.ended(1), context
       assert_raises(IOError) { http.events("/") { raise IOError } }
-      assert server.ended(2), driver
+      assert server.ended(2), context
       refuted = assert_raises(Trunkline::ConnectError) { http.events("/") { client.get("http://127.0.0.1:#{refused_port}") } }
       assert_includes refuted.message, "GET / at 127.0.0.1"
       assert_equal 4, server.requests.size, "what the block raises is no failure of the stream"
@@ -159,7 +160,7 @@ class TestEventSource < TrunklineTest
   end
 
   def test_interrupts
-    # In the stream first, then in the wait for the next connection.
+    # Interrupts the client first while it reads the stream, then while it waits to reconnect.
     silent = serve do |connection|
       connection.read_request
       connection << "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: x\n\n"

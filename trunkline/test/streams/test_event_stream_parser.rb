@@ -4,7 +4,7 @@ require_relative "../test_helper"
 require_relative "../support/plain_event_stream"
 require "event_stream_parser"
 
-# Server-sent events of bytes, however they are divided. The rows of the specification are in the C tests.
+# Parses server-sent events from bytes, in any division. The C tests contain the cases of the specification.
 class TestEventStreamParser < TrunklineTest
   EVERY_FIELD = "\uFEFFid: 1\r\nevent: a\r\nretry: 1500\r\ndata: one\r\ndata: zwei ü\r\n\r\n: ping\r\r\rdata\n\n" \
                 "id: 2\0\ndata: three\ndata:\n\nid\ndata:  four\n\ndata: \xFFx\xE2\x82\n\ndata: not ended\n"
@@ -72,7 +72,7 @@ class TestEventStreamParser < TrunklineTest
     end
   end
 
-  # Of each sequence that is cut short, one U+FFFD (the decoder of WHATWG Encoding).
+  # Each truncated sequence becomes one U+FFFD (as in the decoder of WHATWG Encoding).
   def test_bytes_that_are_no_utf8
     { "\xFF" => 1, "\xE2\x82" => 1, "\xF0\x9F\x98" => 1, "\xC0\x80" => 2, "\xE0\x80\x80" => 3, "\xED\xA0\x80" => 3,
       "\xF5\x80" => 2, "\xE2x" => 1, "\xF0\x9F\xFF" => 2, "\x80" => 1 }.each do |bytes, count|

@@ -2,9 +2,9 @@
 
 require_relative "../test_helper"
 
-# What each_json takes for JSON is what JSON.parse takes, wherever the body is divided.
+# each_json must accept the same JSON as JSON.parse, at any division of the body.
 class TestJSONSyntax < TrunklineTest
-  # A response whose body comes divided so, without a socket for each.
+  # Makes a response return its body in these pieces, without a socket for each.
   module InPieces
     attr_writer :pieces, :content_type
 
@@ -13,11 +13,11 @@ class TestJSONSyntax < TrunklineTest
   end
 
   def setup
-    @response = client(serve(answer("")).url).get("/").extend(InPieces)
+    @response = client(serve(response_bytes("")).url).get("/").extend(InPieces)
   end
 
-  # @param pieces [Array<String>] as they come
-  # @return [Array, nil] the values; nil when it is no JSON
+  # @param pieces [Array<String>] the pieces of the body
+  # @return [Array, nil] the values; nil when the body is not JSON
   def values(pieces, *path, **options)
     @response.pieces = pieces
     @response.each_json(*path, **options).to_a
@@ -25,7 +25,7 @@ class TestJSONSyntax < TrunklineTest
     nil
   end
 
-  # @return [Array, nil] the document, in an Array
+  # @return [Array, nil] the document, in an Array; nil when the text is not JSON
   def parsed(text)
     [JSON.parse(text)]
   rescue JSON::ParserError
@@ -34,7 +34,7 @@ class TestJSONSyntax < TrunklineTest
 
   def bytewise(text) = text.b.chars
 
-  # ---- documents that are JSON, and that are none ----
+  # ---- valid and invalid documents ----
 
   JSON_TEXTS = [
     "[]", "[ ]", "{}", "[\n\t\r ]", "[[[]]]", "[null]", "[true,false]", "[0]", "[-0]", "[-1]", "[10]", "[1.5]",
@@ -67,16 +67,16 @@ class TestJSONSyntax < TrunklineTest
 
   def test_what_is_no_json
     NO_JSON.each do |text|
-      assert_nil parsed(text), text unless text.include?("//") # which the json gem took once
+      assert_nil parsed(text), text unless text.include?("//") # the json gem once accepted these
       [[text], bytewise(text)].each do |pieces|
         assert_nil values(pieces, ""), text
         assert_nil values(pieces), text
-        assert_nil values(pieces, "none"), text unless text.include?("\\ud800") # JSON.parse alone refuses that
+        assert_nil values(pieces, "none"), text unless text.include?("\\ud800") # refused only by JSON.parse
       end
     end
   end
 
-  # What the engine reads as a row of numbers and literals, with one that is no JSON at each place of it.
+  # The engine parses consecutive numbers and literals together; this puts an invalid one at each position.
   def test_a_fault_in_a_row_of_numbers_and_literals
     row = ["1", "-20", "0", "3.25", "true", "false", "null", "-0.5", "6e7", "4", "5", "6"]
     assert_equal JSON.parse("[#{row.join(",")}]"), values(["[#{row.join(",")}]"])
@@ -88,7 +88,7 @@ class TestJSONSyntax < TrunklineTest
     end
   end
 
-  # Encodings are JSON.parse's to judge.
+  # JSON.parse decides whether an encoding is valid.
   def test_invalid_utf8
     ["[\"\xFF\"]", "[\"\xC3\"]", "[\"\xED\xA0\x80\"]", "{\"\xFF\":1}"].each do |text|
       assert_equal [parsed(text)], [values([text], "")], text.inspect
@@ -97,7 +97,7 @@ class TestJSONSyntax < TrunklineTest
 
   # ---- random documents ----
 
-  # Of names, numbers and strings with whatever JSON can have in them, and blanks between.
+  # Makes documents of names, numbers and strings with any content that JSON permits, with blanks between them.
   class Documents
     STRINGS = ["", "a", "items", "a.b", "*", "0", "ü", "日本", "\u{1D11E}", "\"", "\\", "\n", "\u0001", "x" * 40, "]",
                "{,:"].freeze
@@ -127,7 +127,7 @@ class TestJSONSyntax < TrunklineTest
 
     def list(&block) = @random.rand(5).zero? ? blank : Array.new(@random.rand(1..4), &block).join(",")
 
-    # JSON.parse may refuse a name that comes twice.
+    # Names are unique, since JSON.parse may refuse duplicates.
     def members(depth)
       STRINGS.sample(@random.rand(4), random: @random)
         .map { |name| "#{blank}#{encode(name)}#{blank}:#{text(depth - 1)}" }.join(",")
@@ -146,7 +146,7 @@ class TestJSONSyntax < TrunklineTest
            ["ü", "*"],
            ["*", "*", "*"], ["\u{1D11E}"], ["\n"], ["\""]].freeze
 
-  # What is at the path, from the document whole.
+  # Returns the values at the path, from the whole document.
   def at(value, path)
     name, *rest = path
     return [value] unless name
@@ -184,7 +184,8 @@ class TestJSONSyntax < TrunklineTest
 
   FAULTS = ["", "\"", "\\", ",", "]", "}", "[", "{", "0", "-", ".", "e", "u", " ", "\n", "x"].freeze
 
-  # One byte of a document is changed, doubled or left out: both say that it is JSON, or neither does.
+  # One byte of a document is replaced or removed, or one is inserted: each_json and JSON.parse must agree whether the
+  # result is JSON.
   def test_random_faults
     documents = Documents.new(SEED + 2)
     random = Random.new(SEED)
@@ -193,14 +194,15 @@ class TestJSONSyntax < TrunklineTest
       position = random.rand(text.bytesize)
       text[position, random.rand(2)] = FAULTS.sample(random: random)
       text.force_encoding("UTF-8")
-      next if text.empty? # which is no body
+      next if text.empty? # there is no body
 
       expected = [parsed(text)]
       [[text], bytewise(text)].each { |pieces| assert_equal expected, [values(pieces, "")], text }
     end
   end
 
-  # What is left to JSON.parse, between values that are not: its meaning is that of the json gem, in its order.
+  # Values that each_json passes to JSON.parse, between values that it parses itself: the json gem decides their
+  # meaning, and the order is kept.
   def test_what_the_json_gem_judges
     ['"\\ud800"', '{"a":1,"a":2}', '{"a":{"b":1,"b":2}}', "[\"\\udc00\"]"].each do |text|
       before = []
@@ -231,7 +233,7 @@ class TestJSONSyntax < TrunklineTest
     end
   end
 
-  # Whether all of it is; encodings are told too.
+  # Returns whether every part of the value is frozen, and the encodings of Strings.
   def frozen?(value)
     case value
     when Array then [value.frozen?, value.map { |one| frozen?(one) }]
@@ -241,7 +243,7 @@ class TestJSONSyntax < TrunklineTest
     end
   end
 
-  # Each has the same bits, also where it is between two Floats.
+  # Each Float must have the same bits as JSON.parse's, also when the text is halfway between two Floats.
   def test_random_numbers
     random = Random.new(SEED)
     numbers = Array.new(20_000) do |i|
@@ -249,7 +251,7 @@ class TestJSONSyntax < TrunklineTest
       when 0 then random.bytes(8).unpack1("d").then { |float| float.finite? ? float.to_s : "0.0" }
       when 1 then "#{random.rand(10**19)}e#{random.rand(-30..30)}"
       when 2 then "-#{random.rand(10**9)}.#{random.rand(10**random.rand(1..18))}"
-      when 3 then "#{((2**53) | (2 * random.rand(2**51)) | 1) << random.rand(8)}.0" # between two
+      when 3 then "#{((2**53) | (2 * random.rand(2**51)) | 1) << random.rand(8)}.0" # halfway between two Floats
       else random.rand(10**random.rand(1..30)).to_s
       end
     end
@@ -276,7 +278,7 @@ class TestJSONSyntax < TrunklineTest
     end
   end
 
-  # Java has too little room to compare such values.
+  # Counts the levels in a loop, since Java's stack is too small to compare such values.
   def nesting(value)
     depth = 0
     depth += 1 while value.is_a?(Array) && (value = value.first)

@@ -3,14 +3,15 @@
 require_relative "../test_helper"
 require_relative "../support/fibers"
 
-# Many streams at once: on_chunk: and on_event: among many requests, and each_event in threads and fibers.
+# Many concurrent streams: on_chunk: and on_event: among many requests, and each_event in threads and fibers.
 class TestManyStreams < TrunklineTest
   STREAMS = 200
   EVENTS = 5
   # Each connection serves one stream.
   HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-  # Sends event k of all streams only when each of them has seen event k - 1: none may wait for another.
+  # Event k of any stream is sent only after every stream has received event k - 1, so that no stream may wait for
+  # another.
   class Gate
     def initialize(count)
       @count = count
@@ -26,7 +27,7 @@ class TestManyStreams < TrunklineTest
       end
     end
 
-    # @return [Boolean]
+    # @return [Boolean] whether every stream has received the event in time
     def reached?(number)
       @lock.synchronize do
         limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 30
@@ -66,48 +67,50 @@ class TestManyStreams < TrunklineTest
   end
 
   def test_threads
-    in_lockstep do |http, told|
+    in_lockstep do |http, receive|
       Array.new(STREAMS) do |index|
-        Thread.new { http.get("/", stream: true).each_event { |event| told.call(index, event) } }
+        Thread.new { http.get("/", stream: true).each_event { |event| receive.call(index, event) } }
       end.each(&:join)
     end
   end
 
   def test_fibers
-    in_lockstep do |http, told|
+    in_lockstep do |http, receive|
       Sync do |task|
         Array.new(STREAMS) do |index|
-          task.async { http.get("/", stream: true).each_event { |event| told.call(index, event) } }
+          task.async { http.get("/", stream: true).each_event { |event| receive.call(index, event) } }
         end.each(&:wait)
       end
     end
   end
 
   def test_a_batch
-    in_lockstep do |http, told|
+    in_lockstep do |http, receive|
       results = http.batch(concurrency: STREAMS) do |batch|
-        STREAMS.times { |index| batch.get("/", on_event: ->(event, _) { told.call(index, event) }) }
+        STREAMS.times { |index| batch.get("/", on_event: ->(event, _) { receive.call(index, event) }) }
       end
       assert_equal [200] * STREAMS, results.map(&:status)
     end
   end
 
   def test_futures
-    in_lockstep do |http, told|
-      futures = Array.new(STREAMS) { |index| http.async.get("/", on_event: ->(event, _) { told.call(index, event) }) }
+    in_lockstep do |http, receive|
+      futures = Array.new(STREAMS) do |index|
+        http.async.get("/", on_event: ->(event, _) { receive.call(index, event) })
+      end
       assert_equal [200] * STREAMS, futures.map { |future| future.value(60).status }
     end
   end
 
   def test_each_and_map
-    in_lockstep do |http, told|
-      requests = Array.new(STREAMS) { |index| [:get, "/", { on_event: ->(event, _) { told.call(index, event) } }] }
+    in_lockstep do |http, receive|
+      requests = Array.new(STREAMS) { |index| [:get, "/", { on_event: ->(event, _) { receive.call(index, event) } }] }
       assert_equal [200] * STREAMS, http.map(requests, concurrency: STREAMS).map(&:status)
     end
   end
 
   def test_chunks_come_with_their_response
-    server = serve(answer("body", "X-A" => "b"))
+    server = serve(response_bytes("body", "X-A" => "b"))
     seen = []
     results = client(server.url).map([[:get, "/", { on_chunk: lambda { |bytes, response|
       seen << [bytes, response["x-a"]]
@@ -123,8 +126,8 @@ class TestManyStreams < TrunklineTest
       while (request = connection.read_request)
         connection << case request.target
                       when "/moved" then redirect("/there")
-                      when "/there" then answer("there")
-                      else answer(%({"error":"no"}), "Content-Type" => "application/json", status: "429 Busy")
+                      when "/there" then response_bytes("there")
+                      else response_bytes(%({"error":"no"}), "Content-Type" => "application/json", status: "429 Busy")
                       end
       end
     end
@@ -165,10 +168,10 @@ class TestManyStreams < TrunklineTest
     count = 0
     server = serve do |connection|
       connection << (if (count += 1) == 1
-                       answer("busy",
-                              status: "503 Busy")
+                       response_bytes("busy",
+                                      status: "503 Busy")
                      else
-                       answer("there")
+                       response_bytes("there")
                      end) while connection.read_request
     end
     seen = []
@@ -177,7 +180,7 @@ class TestManyStreams < TrunklineTest
     assert_equal [200, ["there"], 2], [response.status, seen, response.attempts.size]
   end
 
-  # As a single call, whose answer is the caller's once its head is there.
+  # Like with a single call, whose caller has the response once the head has arrived.
   def test_what_broke_off_is_not_tried_again
     [{ retry: true }, { retry: true, hedge: { after: 0.05, max: 1.0 } }, { follow: 3 }].each do |options|
       server = serve do |connection|
@@ -194,7 +197,7 @@ class TestManyStreams < TrunklineTest
   end
 
   def test_the_body_of_an_error_has_a_limit
-    server = serve(answer("x" * 1_200_000, status: "500 Broken"))
+    server = serve(response_bytes("x" * 1_200_000, status: "500 Broken"))
     error = client(server.url).map([[:get, "/", { on_chunk: ->(*) { flunk } }]]).first
     assert_equal Trunkline::BodyTooLarge, error.class
     assert_match(/limit: 1048576/, error.message)

@@ -3,33 +3,33 @@
 require_relative "../test_helper"
 require_relative "../support/http2/over_http2"
 require_relative "../support/in_reactor"
-require_relative "../support/ways_to_call"
+require_relative "../support/call_styles"
 require "pathname"
 require "stringio"
 require "tempfile"
-require "trunkline/policy/retry" # now: in a fiber, Async 2.24 cannot read a file with Ruby 3.1
+require "trunkline/policy/retry" # loaded here, since Async 2.24 cannot load a file in a fiber on Ruby 3.1
 
-# What progress: of a call tells while its body is sent.
+# The progress: callbacks of a call while its body is sent.
 module UploadProgressTests
   LINES = "a line of the file\n" * 50_000
 
   def setup
     super
-    @told = []
+    @reported = []
   end
 
-  def progress = ->(progress) { @told << progress }
+  def progress = ->(progress) { @reported << progress }
 
-  # @return [Array<Array<Integer>>] bytes, of each attempt
-  def attempts = @told.map(&:bytes).slice_when { |_, bytes| bytes.zero? }.to_a
+  # @return [Array<Array<Integer>>] the byte counts of each attempt
+  def attempts = @reported.map(&:bytes).slice_when { |_, bytes| bytes.zero? }.to_a
 
-  def assert_told(bytes, total: bytes, attempts: 1)
-    told = self.attempts
-    assert_equal attempts, told.size, "attempts: #{told}"
-    assert_equal [bytes] * attempts, told.map(&:last)
-    assert_equal told.map(&:sort), told
-    assert_equal [total], @told.map(&:total).uniq
-    assert(@told.all?(&:frozen?))
+  def assert_reported(bytes, total: bytes, attempts: 1)
+    reported = self.attempts
+    assert_equal attempts, reported.size, "attempts: #{reported}"
+    assert_equal [bytes] * attempts, reported.map(&:last)
+    assert_equal reported.map(&:sort), reported
+    assert_equal [total], @reported.map(&:total).uniq
+    assert(@reported.all?(&:frozen?))
   end
 
   def with_file(text = LINES)
@@ -52,14 +52,14 @@ module UploadProgressTests
     define_method(:"test_progress_of_#{name}_has_a_total") do
       server = serve
       with_file { |file| client(server.url).post("/", **options.call(file), progress: progress) }
-      assert_told server.requests.first.body.bytesize
-      assert_equal 0.0, @told.last.eta
+      assert_reported server.requests.first.body.bytesize
+      assert_equal 0.0, @reported.last.eta
     end
   end
 
   def test_an_empty_body
     client(serve.url).post("/", body: "", progress: progress)
-    assert_equal([[0, 0], [0, 0]], @told.map { |progress| [progress.bytes, progress.total] })
+    assert_equal([[0, 0], [0, 0]], @reported.map { |progress| [progress.bytes, progress.total] })
   end
 
   UNKNOWN = {
@@ -73,8 +73,8 @@ module UploadProgressTests
     define_method(:"test_progress_of_#{name}_has_no_total") do
       server = serve
       client(server.url).post("/", **(given = options.call), progress: progress)
-      assert_told server.requests.first.body.bytesize, total: nil
-      assert_nil @told.last.eta
+      assert_reported server.requests.first.body.bytesize, total: nil
+      assert_nil @reported.last.eta
     ensure
       given[:body].close if given && given[:body].is_a?(IO)
     end
@@ -82,23 +82,24 @@ module UploadProgressTests
 
   def test_a_redirect_that_takes_the_body_along_begins_at_0_again
     moved = redirect("/there", status: "307 Temporary Redirect")
-    server = serve(script: [[:read, moved, :read, answer("done"), :stall]])
+    server = serve(script: [[:read, moved, :read, response_bytes("done"), :stall]])
     body = StringIO.new(LINES)
     assert_equal "done", client(server.url, follow: 1).put("/", body: body, progress: progress).body
-    assert_told LINES.bytesize, attempts: 2
+    assert_reported LINES.bytesize, attempts: 2
   end
 
   def test_a_redirect_that_drops_the_body_tells_nothing_more
-    server = serve(script: [[:read, redirect("/there", status: "303 See Other"), :read, answer("done"), :stall]])
+    moved = redirect("/there", status: "303 See Other")
+    server = serve(script: [[:read, moved, :read, response_bytes("done"), :stall]])
     assert_equal "done", client(server.url, follow: 1).post("/", body: LINES, progress: progress).body
-    assert_told LINES.bytesize
+    assert_reported LINES.bytesize
   end
 
   def test_a_retry_begins_at_0_again
-    server = serve(script: [[:read, answer("", status: "503 Busy"), :read, answer("done"), :stall]])
+    server = serve(script: [[:read, response_bytes("", status: "503 Busy"), :read, response_bytes("done"), :stall]])
     http = client(server.url, retry: { backoff: 0..0 })
     assert_equal "done", http.put("/", body: StringIO.new(LINES), progress: progress).body
-    assert_told LINES.bytesize, attempts: 2
+    assert_reported LINES.bytesize, attempts: 2
   end
 
   def test_what_the_socket_has_not_taken_does_not_count
@@ -106,17 +107,17 @@ module UploadProgressTests
     server = serve do |connection|
       connection.read_head_only
       goes_on.pop
-      connection << answer(connection.read_exactly(64 * Nginx::MEBIBYTE).bytesize.to_s)
+      connection << response_bytes(connection.read_exactly(64 * Nginx::MEBIBYTE).bytesize.to_s)
       connection.stall
     end
     http = client(server.url, timeout: 20)
     call = Thread.new { http.put("/", body: "x" * (64 * Nginx::MEBIBYTE), progress: progress) }
     before = nil
-    sleep 0.3 until @told.any? && before == (before = @told.size)
-    assert_operator @told.last.bytes, :<, 64 * Nginx::MEBIBYTE
+    sleep 0.3 until @reported.any? && before == (before = @reported.size)
+    assert_operator @reported.last.bytes, :<, 64 * Nginx::MEBIBYTE
     goes_on << true
     assert_equal (64 * Nginx::MEBIBYTE).to_s, call.value.body
-    assert_told 64 * Nginx::MEBIBYTE
+    assert_reported 64 * Nginx::MEBIBYTE
   end
 
   def test_it_is_called_a_few_times_a_second
@@ -124,8 +125,8 @@ module UploadProgressTests
     left = 120
     slow = -> { sleep(0.005) && "x" * 1000 if (left -= 1) >= 0 }
     seconds, = timed { client(server.url).post("/", body: slow, progress: progress) }
-    assert_told 120_000, total: nil
-    assert_includes 4..((seconds / 0.1) + 3), @told.size
+    assert_reported 120_000, total: nil
+    assert_includes 4..((seconds / 0.1) + 3), @reported.size
   end
 
   def test_an_error_of_progress_ends_the_call
@@ -139,25 +140,26 @@ module UploadProgressTests
   end
 
   def test_a_refusal_ends_with_what_was_sent
-    server = serve(script: [[:read_head_only, answer("no", status: "413 Content Too Large", "Connection" => "close"),
+    refusal = response_bytes("no", status: "413 Content Too Large", "Connection" => "close")
+    server = serve(script: [[:read_head_only, refusal,
                              :stall]])
     body = "x" * (64 * Nginx::MEBIBYTE)
     assert_equal 413, client(server.url).post("/", body: body, progress: progress).status
-    assert_operator @told.last.bytes, :<, body.bytesize
+    assert_operator @reported.last.bytes, :<, body.bytesize
   end
 end
 
 class TestUploadProgress < TrunklineTest # rubocop:disable Style/OneClassPerFile -- the module is for three classes
   include UploadProgressTests
-  include WaysToCall
+  include CallStyles
 
   def test_each_way_to_call
     server = serve
     http = client(server.url)
-    each_way do |way, call|
-      @told.clear
-      assert_equal "ok", call.call(http, :post, "/", body: LINES, progress: progress).body, way
-      assert_told LINES.bytesize
+    each_call_style do |style, call|
+      @reported.clear
+      assert_equal "ok", call.call(http, :post, "/", body: LINES, progress: progress).body, style
+      assert_reported LINES.bytesize
     end
   end
 
@@ -169,7 +171,7 @@ class TestUploadProgress < TrunklineTest # rubocop:disable Style/OneClassPerFile
     end
     assert_instance_of KeyError, results[0]
     assert_equal "ok", results[1].body
-    assert_told LINES.bytesize
+    assert_reported LINES.bytesize
   end
 
   def test_what_is_refused
@@ -185,23 +187,23 @@ class TestUploadProgress < TrunklineTest # rubocop:disable Style/OneClassPerFile
   end
 
   def test_a_retry_after_a_part_begins_at_0_again
-    server = serve(script: [[:read_head_only, 0.1, :reset], [:read, answer("done"), :stall]])
+    server = serve(script: [[:read_head_only, 0.1, :reset], [:read, response_bytes("done"), :stall]])
     http = client(server.url, timeout: 20, retry: { backoff: 0..0 })
     body = StringIO.new("x" * (32 * Nginx::MEBIBYTE))
     assert_equal "done", http.put("/", body: body, progress: progress).body
-    assert_equal [[0, true], [0, false]], attempts.map { |told| [told.first, told.last < body.size] }
-    assert_equal body.size, @told.last.bytes
+    assert_equal [[0, true], [0, false]], attempts.map { |reported| [reported.first, reported.last < body.size] }
+    assert_equal body.size, @reported.last.bytes
   end
 
   def test_over_tls
     server = serve_tls
     assert_equal "ok", secure_client(server.url).put("/", body: LINES * 10, progress: progress).body
-    assert_told LINES.bytesize * 10
+    assert_reported LINES.bytesize * 10
   end
 end
 
 TestUploadProgressInFibers = InReactor.test_case(UploadProgressTests) do
-  # Async 2.24 asks an IO that is read in a fiber for its timeout, which Ruby has since 3.2.
+  # Async 2.24 calls IO#timeout when an IO is read in a fiber, which Ruby has since 3.2.
   unless IO.method_defined?(:timeout)
     public_instance_methods.grep(/\Atest_.*_(?:file|pathname|pipe|multipart)_/).each { |name| undef_method(name) }
   end

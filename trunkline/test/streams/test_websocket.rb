@@ -4,7 +4,7 @@ require_relative "../support/fibers"
 require_relative "../support/websocket_peers"
 require_relative "../test_helper"
 
-# Client#websocket on real sockets: against a server that is told each frame.
+# Client#websocket on real sockets, against a server that reads frame by frame.
 class TestWebSocket < TrunklineTest
   include WebSocketPeers
 
@@ -50,11 +50,11 @@ class TestWebSocket < TrunklineTest
   end
 
   def test_the_server_closes
-    { [4001, "gone"].pack("S>a*") => [4001, "gone"], "" => [1005, ""] }.each do |payload, told|
+    { [4001, "gone"].pack("S>a*") => [4001, "gone"], "" => [1005, ""] }.each do |payload, expected|
       server = peers { |peer| peer.send_frame(:close, payload) && peer.read }
       socket = client(server.url).websocket
       assert_nil socket.read
-      assert_equal [told, true], [[socket.close_code, socket.close_reason.to_s], socket.closed?]
+      assert_equal [expected, true], [[socket.close_code, socket.close_reason.to_s], socket.closed?]
       assert_raises(Trunkline::ClosedError) { socket.write("x") }
       assert_nil socket.close
     end
@@ -141,9 +141,9 @@ class TestWebSocket < TrunklineTest
   end
 
   def test_refusals
-    server = serve { |connection| connection.read_request && connection << answer("no", status: "403 No") }
+    server = serve { |connection| connection.read_request && connection << response_bytes("no", status: "403 No") }
     assert_equal 403, assert_raises(Trunkline::ClientError) { client(server.url).websocket }.response.status
-    plain = serve(answer("page"))
+    plain = serve(response_bytes("page"))
     error = assert_raises(Trunkline::InvalidResponse) { client(plain.url).websocket }
     assert_match(/answered 200, and not 101/, error.message)
     [{ accept: "wrong" }, { "Upgrade" => "other" }, { "Sec-WebSocket-Protocol" => "unasked" },
@@ -214,7 +214,7 @@ class TestWebSocket < TrunklineTest
 
   private
 
-  # JRuby does not know of a wait for a selector of Java.
+  # JRuby does not report a thread that waits for a Java selector as stopped.
   def waits?(thread) = thread.stop? || RUBY_ENGINE == "jruby"
 
   def assert_handshake(request)

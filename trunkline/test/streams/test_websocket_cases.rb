@@ -5,15 +5,15 @@ require_relative "../support/websocket_cases"
 require_relative "../support/websocket_peers"
 require_relative "../test_helper"
 
-# The cases that the Autobahn test suite has for clients, by its numbers.
+# The Autobahn test suite's cases for clients, by their numbers.
 class TestWebSocketCases < TrunklineTest
   include WebSocketPeers
 
   JRUBY = RUBY_ENGINE == "jruby"
-  MOST_OCTETS = 1000 # of a case that is sent octet by octet
+  MOST_OCTETS = 1000 # largest case that is sent octet by octet
   TEXT = Array.new(2000) { |number| %({"id":#{number},"name":"user #{number * 7919 % 1000}"}\n) }.join
 
-  # 1 to 7: each at once, frame by frame, and octet by octet.
+  # Cases 1 to 7: each is sent in one write, frame by frame, and octet by octet.
   def test_frames
     server, seen = playing(:peers)
     run_cases(client(server.url), seen, %i[whole frames octets])
@@ -25,7 +25,7 @@ class TestWebSocketCases < TrunklineTest
     run_cases(client(server.url, http: :h2), seen, %i[whole octets])
   end
 
-  # 9.1, 9.2
+  # Cases 9.1, 9.2
   def test_large_messages
     %i[text binary].product([64, 1024, 4096]).each do |kind, kilobytes|
       message = ("*" * 1024 * kilobytes).b
@@ -33,7 +33,7 @@ class TestWebSocketCases < TrunklineTest
     end
   end
 
-  # 9.3, 9.4
+  # Cases 9.3, 9.4
   def test_large_messages_in_fragments
     { 64 => 1 << 18, 1024 => 1 << 20, 65_536 => 1 << 22 }.each do |size, whole|
       message = ("*" * whole).b
@@ -41,7 +41,7 @@ class TestWebSocketCases < TrunklineTest
     end
   end
 
-  # 9.5, 9.6
+  # Cases 9.5, 9.6
   def test_large_messages_in_chops
     message = ("*" * (1 << 18)).b
     [64, 2048].each do |size|
@@ -51,7 +51,7 @@ class TestWebSocketCases < TrunklineTest
     end
   end
 
-  # 9.7, 9.8
+  # Cases 9.7, 9.8
   def test_many_small_messages
     [0, 16, 64, 256, 1024, 4096].each do |size|
       message = ("*" * size).b
@@ -65,13 +65,13 @@ class TestWebSocketCases < TrunklineTest
     end
   end
 
-  # 10.1.1
+  # Case 10.1.1
   def test_a_message_in_frames_of_1300
     message = ("*" * 65_536).b
     assert_echoed(:text, message) { |peer| peer.write(in_frames(:text, message, 1300)) }
   end
 
-  # 12: [bytes of a message, of a frame]
+  # Case 12: [bytes of a message, of a frame]
   def test_compressed_messages
     [[16, nil], [64, nil], [256, nil], [1024, nil], [8192, nil], [65_536, nil], [8192, 256], [65_536, 1024],
      [65_536, 32_768]].each do |size, fragment|
@@ -79,14 +79,14 @@ class TestWebSocketCases < TrunklineTest
     end
   end
 
-  # 13: what the server asks for
+  # Case 13: parameters that the server requests
   def test_parameters_of_compression
     [{}, { server_no_context_takeover: true }, { server_max_window_bits: 9 }, { server_max_window_bits: 15 },
      { server_no_context_takeover: true, server_max_window_bits: 9 },
      { server_no_context_takeover: true, server_max_window_bits: 15 },
      { client_no_context_takeover: true, client_max_window_bits: 9 },
      { client_no_context_takeover: true, client_max_window_bits: 15, server_max_window_bits: 12 }].each do |parameters|
-      next if JRUBY && parameters.key?(:client_max_window_bits) # it was not offered
+      next if JRUBY && parameters.key?(:client_max_window_bits) # JRuby does not offer it
 
       assert_equal [true] * 10, compressed(parameters, 8192, nil), parameters.inspect
     end
@@ -94,16 +94,17 @@ class TestWebSocketCases < TrunklineTest
 
   private
 
-  # The block's value, or what went wrong.
+  # Pushes the block's value, or the error.
   def report(queue)
     queue << yield
   rescue StandardError => error
     queue << [[error.inspect], nil]
   end
 
-  # ---- 1 to 7 ----
+  # ---- cases 1 to 7 ----
 
-  # A server that plays the case, and in the way, that the request names; and what it has seen.
+  # A server that runs the case named by the request's path, with the bytes divided as the path says; and a queue of its
+  # results.
   def playing(kind)
     seen = Queue.new
     cases = WebSocketCases.all
@@ -129,7 +130,7 @@ class TestWebSocketCases < TrunklineTest
   def assert_case(one, name, fault, answers, code)
     if one.code.is_a?(Integer)
       assert_equal [Trunkline::InvalidResponse, one.code], [fault.class, code], name
-      # What came before may be answered before the breach is seen, or not.
+      # The client may or may not have echoed earlier messages before it notices the violation.
       assert_equal one.answers.first(answers.size), answers, name
     else
       allowed = one.code ? [*one.code, 1000] : [1000]
@@ -139,7 +140,7 @@ class TestWebSocketCases < TrunklineTest
     end
   end
 
-  # @return [Exception, nil] what the server's breach of the protocol raised
+  # @return [Exception, nil] the error that the server's protocol violation raised
   def echo(socket)
     while (message = socket.read)
       begin
@@ -152,22 +153,22 @@ class TestWebSocketCases < TrunklineTest
     error
   end
 
-  # @return [Array(Array, Integer)] the answers, and the code with which the client closed
+  # @return [Array(Array, Integer)] the client's frames, and the code with which the client closed
   def play(peer, one, chop)
     answers = []
     one.frames.slice_when { |_, frame| frame == :pause }.each do |frames|
-      answers << answer(peer) if frames.delete(:pause)
+      answers << read_frame(peer) if frames.delete(:pause)
       send_in(chop, peer, frames)
     end
     if one.code.nil?
-      answers << answer(peer) while answers.size < one.answers.size
+      answers << read_frame(peer) while answers.size < one.answers.size
       peer.send_frame(:close, [1000].pack("S>"))
     end
-    answers << answer(peer) until answers.last&.first == :close
+    answers << read_frame(peer) until answers.last&.first == :close
     [answers[0..-2], answers.last[1].unpack1("S>")]
   end
 
-  def answer(peer) = peer.read.then { |frame| [frame.kind, frame.payload.b] }
+  def read_frame(peer) = peer.read.then { |frame| [frame.kind, frame.payload.b] }
 
   def send_in(chop, peer, frames)
     bytes = frames.map { |kind, payload, how| WebSocketPeer.frame(kind, payload, **(how || {})) }
@@ -175,12 +176,12 @@ class TestWebSocketCases < TrunklineTest
     bytes = bytes.join.chars if chop == :octets
     bytes.each { |piece| peer.write(piece) }
   rescue IOError, SystemCallError
-    nil # the client has left already; what it said is there to be read
+    nil # the client has closed already; its frames can still be read
   end
 
   def bytes_of(frames) = frames.sum { |_, payload, _| payload.to_s.bytesize + 6 }
 
-  # ---- 9 and 10 ----
+  # ---- cases 9 and 10 ----
 
   def assert_echoed(kind, message)
     frame = nil
@@ -201,10 +202,10 @@ class TestWebSocketCases < TrunklineTest
     end.join
   end
 
-  # ---- 12 and 13 ----
+  # ---- cases 12 and 13 ----
 
-  # Ten messages, each of another part of the text.
-  # @return [Array<Boolean>] of each, whether it came back, and compressed
+  # Sends ten messages, each from a different part of the text.
+  # @return [Array<Boolean>] for each, whether it was echoed, and compressed
   def compressed(parameters, size, fragment)
     accepted = ["permessage-deflate", *parameters.map { |name, value| value == true ? name : "#{name}=#{value}" }]
     results = Queue.new
@@ -239,6 +240,6 @@ class TestWebSocketCases < TrunklineTest
     @inflater.inflate(bytes + "\x00\x00\xFF\xFF".b)
   end
 
-  # JRuby has none that is smaller.
+  # JRuby supports no smaller window.
   def window(parameters, name) = JRUBY ? 15 : parameters.fetch(name, 15)
 end

@@ -6,11 +6,11 @@ require_relative "../support/in_child"
 require_relative "../support/websocket_peers"
 require_relative "../test_helper"
 
-# WebSockets that do not end by a close frame: forked, dropped, interrupted; and their memory under the collector.
+# WebSockets that do not end by a close frame: forked, dropped, interrupted; and their memory under GC stress.
 module WebSocketEndingTests
   include InChild
 
-  LARGE = "x" * 16_000_000 # more than the buffers of two sockets hold
+  LARGE = "x" * 16_000_000 # more than the buffers of two sockets can hold
   Interruption = Class.new(StandardError)
   Unusual = Class.new(Exception) # rubocop:disable Lint/InheritException -- as those of schedulers are
 
@@ -21,7 +21,7 @@ module WebSocketEndingTests
     kill: :kill.to_proc
   }.freeze
 
-  # name => what a thread does with a socket that waits: nothing comes, or the server reads nothing
+  # name => how a thread waits in a socket: no message arrives, or the server reads nothing
   WAITS = { read: :read.to_proc, write: ->(socket) { socket.write(LARGE) } }.freeze
 
   def test_a_child_cannot_use_the_parents_socket
@@ -29,8 +29,8 @@ module WebSocketEndingTests
     socket = opened_socket(http.websocket)
     socket.write("before").read
     %i[read write ping].each do |use|
-      told = in_child { refusal { use == :write ? socket.write("child") : socket.public_send(use) } }.call
-      assert_equal "Trunkline::ForkedConnection true", told, use
+      refused = in_child { refusal { use == :write ? socket.write("child") : socket.public_send(use) } }.call
+      assert_equal "Trunkline::ForkedConnection true", refused, use
     end
     assert_equal "nil", in_child { socket.close.inspect }.call
     assert_equal "after", socket.write("after").read
@@ -39,7 +39,7 @@ module WebSocketEndingTests
   def test_the_end_of_a_child_leaves_the_socket_alone
     http = client_of(peers(&:echo))
     socket = opened_socket(http.websocket)
-    Process.wait(fork { exit }) # with at_exit and finalizers, unlike exit!
+    Process.wait(fork { exit }) # runs at_exit and finalizers, unlike exit!
     assert_equal "after", socket.write("after").read
   end
 
@@ -54,7 +54,7 @@ module WebSocketEndingTests
   def test_dropped_without_a_close
     ended = Queue.new
     http = client_of(peers { |peer| ended << until_its_end(peer) })
-    Thread.new { 3.times { http.websocket } }.join # whose stack is gone with it
+    Thread.new { 3.times { http.websocket } }.join # references on its stack disappear when it ends
     eventually { Memory.collect || http.stats[:in_use].zero? }
     assert_equal [:ended] * 3, Array.new(3) { ended.pop }
   end
@@ -83,7 +83,7 @@ module WebSocketEndingTests
     end
   end
 
-  # What is left of a frame cannot be sent later, when others would be behind it.
+  # The rest of a frame cannot be sent later, since other frames would have to wait for it; so the socket is closed.
   def test_a_write_that_took_too_long
     http = client_of(silent_peers, timeout: { connect: 5, first_byte: 5, write: 0.1 })
     socket = http.websocket
@@ -126,7 +126,7 @@ module WebSocketEndingTests
 
   def test_under_stress
     socket = opened_socket(client_of(peers(&:echo)).websocket)
-    GC.stress = 1 # each new object collects the young ones
+    GC.stress = 1 # each new object triggers a minor collection
     got = Array.new(3) { |number| socket.write("message #{number}").read }
     socket.close
     GC.stress = false
@@ -137,7 +137,7 @@ module WebSocketEndingTests
 
   private
 
-  # The peers read nothing, and say nothing, until the test is over.
+  # The peers neither read nor send until the test is over.
   def silent_peers
     peers { (@over ||= Queue.new).pop }
   end
@@ -160,7 +160,7 @@ module WebSocketEndingTests
     "#{error.class} #{error.message.include?("parent process")}"
   end
 
-  # A thread in the block, which waits there.
+  # A thread that waits within the block.
   def waiting_thread
     begun = Queue.new
     thread = Thread.new do
@@ -171,7 +171,7 @@ module WebSocketEndingTests
       nil
     end
     begun.pop
-    # JRuby's threads seem to run while they wait for Java's selectors.
+    # JRuby's threads seem to run while they wait for Java selectors.
     RUBY_ENGINE == "jruby" ? sleep(0.5) : sleep(0.1) && eventually { thread.stop? }
     thread
   end
@@ -183,7 +183,7 @@ module WebSocketEndingTests
     assert_nil socket.read, what
   end
 
-  # Reads in one fiber what another writes.
+  # Reads in one fiber the echo of what another writes.
   def talk(socket, task, number)
     writer = task.async { 10.times { |count| socket.write("#{number}.#{count}") && sleep(0.001) } }
     got = Array.new(10) { socket.read }

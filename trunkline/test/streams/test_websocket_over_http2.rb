@@ -39,7 +39,7 @@ class TestWebSocketOverHTTP2 < HTTP2Test
     assert_includes [nil, :no_error], stream.reset_by_client
   end
 
-  # name => [what the server does, what the reader sees]
+  # name => [the server's action, what the reader gets]
   def test_the_servers_end
     { ended: [->(peer) { peer.stream.data("", end_stream: true) }, [nil, 1006]],
       gone: [->(peer) { peer.stream.connection.close }, [nil, 1006]],
@@ -58,7 +58,7 @@ class TestWebSocketOverHTTP2 < HTTP2Test
     http = h2_client(server.url)
     socket = opened_socket(http.websocket("/chat"))
     reader = Thread.new { Array.new(50) { socket.read } }
-    at_once(4) { 25.times { assert_equal "page", http.get("/page").body } }
+    in_threads(4) { 25.times { assert_equal "page", http.get("/page").body } }
     50.times { |number| socket.write("message #{number}") && http.get("/page") }
     assert_equal Array.new(50) { |number| "message #{number}" }, reader.value
     assert_equal 1, server.connection_count
@@ -87,7 +87,7 @@ class TestWebSocketOverHTTP2 < HTTP2Test
     end
   end
 
-  # A reader that waits leads the connection; one that waits no more must not.
+  # A reader that waits leads the connection; after its timeout it must no longer.
   def test_a_reader_that_gave_up_leaves_the_connection_to_others
     server = both
     http = h2_client(server.url)
@@ -113,7 +113,7 @@ class TestWebSocketOverHTTP2 < HTTP2Test
     socket = opened_socket(http.websocket)
     eventually { sent.size >= 9 }
     sleep 0.2
-    assert_operator sent.size, :<=, 12 # a stream's window is 1 MiB
+    assert_operator sent.size, :<=, 12 # the stream's window is 1 MiB
     assert_equal [100_000] * 40, Array.new(40) { socket.read.bytesize }
   end
 
@@ -165,7 +165,7 @@ class TestWebSocketOverHTTP2 < HTTP2Test
     assert_equal %w[/chat/0 /chat/1], server.requests.map(&:target)
   end
 
-  # Without http: :h2 it is used where a connection to the server is open that offers it.
+  # Without http: :h2, HTTP/2 is used if a connection to the server is open whose settings permit it.
   def test_an_open_connection_is_used
     server = both(tls: TestCA.server_context(:localhost, alpn: %w[h2]))
     http = secure_client(server.url(host: "localhost"))
@@ -178,7 +178,7 @@ class TestWebSocketOverHTTP2 < HTTP2Test
   def test_otherwise_it_is_http1
     { { enable_connect_protocol: 1 } => false, {} => true }.each do |settings, called_before|
       server = FrameServer.new(tls: TestCA.server_context(:localhost, alpn: %w[h2 http/1.1]), settings: settings,
-                               stranger: method(:echo_http1), &:answer)
+                               fallback: method(:echo_http1), &:answer)
       http = secure_client(opened(server).url(host: "localhost"))
       http.get("/") if called_before
       http.websocket { |socket| assert_equal ["1.1", "a"], [socket.response.http_version, socket.write("a").read] }
@@ -187,7 +187,7 @@ class TestWebSocketOverHTTP2 < HTTP2Test
 
   private
 
-  # /chat echoes, /silent reads nothing, the rest are pages.
+  # /chat echoes, /silent reads nothing, all other paths are pages.
   def both(tls: nil)
     server = FrameServer.new(tls: tls, settings: { enable_connect_protocol: 1 }, grants: :read) do |stream|
       next stream.answer("page") unless stream.pseudo(":protocol")
@@ -198,7 +198,7 @@ class TestWebSocketOverHTTP2 < HTTP2Test
     opened(server)
   end
 
-  # As little at a time as makes a writer wait, and says how much came.
+  # Grants a window so slowly that a writer has to wait, and sends the size of the received message.
   def grant_slowly(stream)
     peer = WebSocketStreamPeer.new(stream).accept
     granting = Thread.new do

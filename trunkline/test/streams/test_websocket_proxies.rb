@@ -3,7 +3,7 @@
 require_relative "../test_helper"
 %w[microsocks squid tinyproxy websocket_peers].each { |name| require_relative "../support/#{name}" }
 
-# WebSockets through proxies: ws: and wss: alike through a tunnel (RFC 6455 4.1).
+# WebSockets through proxies: both ws: and wss: use a tunnel (RFC 6455 4.1).
 class TestWebSocketProxies < TrunklineTest
   include WebSocketPeers
 
@@ -16,7 +16,7 @@ class TestWebSocketProxies < TrunklineTest
   end
 
   def test_credentials_go_to_the_proxy_alone
-    [Squid.guarded.url(credentials: "robin:p%40ss%20word%2F1"), Microsocks.guarded.url].each do |proxy|
+    [Squid.with_password.url(credentials: "robin:p%40ss%20word%2F1"), Microsocks.with_password.url].each do |proxy|
       assert_equal ["/chat", nil, nil], asked_through(proxy, peers(&:echo))
     end
   end
@@ -44,7 +44,7 @@ class TestWebSocketProxies < TrunklineTest
   def test_a_proxy_that_refuses
     server = peers(&:echo)
     error = assert_raises_with(Trunkline::ProxyError, phase: :connect, sent: :none, status: 407) do
-      client(proxy: Squid.guarded.url).websocket(server.url.sub("http", "ws"))
+      client(proxy: Squid.with_password.url).websocket(server.url.sub("http", "ws"))
     end
     assert_match(/html/, error.body)
     refused = assert_raises(Trunkline::ProxyError) do
@@ -62,7 +62,7 @@ class TestWebSocketProxies < TrunklineTest
 
   private
 
-  # What the server was asked, when a message came back.
+  # Returns parts of the handshake request that the server received, after a message was echoed.
   def asked_through(proxy, server)
     http = client(proxy: proxy, ca_file: TestCA.client_authorities_file)
     url = server.url("/chat").sub("http", "ws")
@@ -74,7 +74,7 @@ class TestWebSocketProxies < TrunklineTest
 
   def serve_both(connection)
     request = connection.read_request
-    return connection << answer("ok") unless request["upgrade"]
+    return connection << response_bytes("ok") unless request["upgrade"]
 
     WebSocketPeer.new(connection, request).accept.echo
   end

@@ -1,41 +1,41 @@
 # frozen_string_literal: true
 
 require_relative "gc_level"
-require_relative "metronome"
+require_relative "clock_jitter"
 
-# What this suite asks again and again.
+# Assertions that many tests of this suite share.
 module Assertions
-  # How far a real time may be from the asked one, in seconds, beside what the machine itself is late.
+  # Permitted difference between a measured and an expected time, in seconds, in addition to the machine's own delay.
   TOLERANCE = 0.05 * GCLevel::SLOWDOWN
-  # Seconds for what comes soon, and at some time on a machine that is slow and busy.
+  # Seconds to wait for an event that normally occurs soon, but late on a slow and busy machine.
   PATIENCE = 20
 
   def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-  # [seconds, result of the block]
+  # Returns [seconds, result of the block].
   def timed
     start = monotonic
     result = yield
     [monotonic - start, result]
   end
 
-  # raised { client.get(url) }: the error, and how long it took.
+  # raised_after { client.get(url) } returns the seconds and the error.
   def raised_after(*classes, &block)
     start = monotonic
     error = assert_raises(*classes, &block)
     [monotonic - start, error]
   end
 
-  # @param since [Float] seconds since it began, when it is not over just now
+  # @param since [Float] seconds since the measured span began, if it has not just ended
   def assert_took(expected, seconds, tolerance = TOLERANCE, since: seconds)
-    late = Metronome.lateness(since)
+    late = ClockJitter.lateness(since)
     assert_includes (expected - tolerance)..(expected + tolerance + late), seconds,
                     "took #{seconds.round(3)} s, should have taken #{expected} s; the machine: #{late.round(3)} s late"
   end
 
-  # Something that is just over took less than that.
+  # Asserts that a span that has just ended was shorter than the limit.
   def assert_took_less(limit, seconds)
-    late = Metronome.lateness(seconds)
+    late = ClockJitter.lateness(seconds)
     assert_operator seconds, :<, limit + late, "the machine: #{late.round(3)} s late"
   end
 
@@ -45,14 +45,15 @@ module Assertions
     result
   end
 
-  # For what holds while answers come when they are sent: a block that fails while the machine was late is run again.
+  # For assertions that hold only while responses arrive without delay: a block that fails while the machine was late
+  # runs again.
   #
-  # @param late [Float] seconds in all, from which on it was
+  # @param late [Float] total delay in seconds from which on the machine counts as late
   def while_on_time(late: 0.1, tries: 5)
     since = monotonic
     yield
   rescue Minitest::Assertion
-    raise if (tries -= 1).zero? || Metronome.lateness(monotonic - since) < late
+    raise if (tries -= 1).zero? || ClockJitter.lateness(monotonic - since) < late
 
     retry
   end
@@ -75,7 +76,7 @@ module Assertions
     end
   end
 
-  # The server saw exactly this many requests, and no more come.
+  # Asserts that the server received exactly this many requests, and no more within `settle` seconds.
   def assert_attempts(expected, server, settle: 0.1)
     server.wait_for_requests(expected)
     sleep settle
@@ -91,7 +92,7 @@ module Assertions
     refute_equal first.connection.id, second.connection.id, "a connection was reused that must not be"
   end
 
-  # What needs a newer openssl for Ruby is refused, which says so.
+  # An option that needs a newer openssl for Ruby is refused with a message that says so.
   def refused_by_openssl(&block)
     assert_match(/a newer openssl for Ruby/, assert_raises(Trunkline::TLSError, &block).message)
   end

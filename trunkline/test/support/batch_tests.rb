@@ -2,7 +2,7 @@
 
 # client.batch, in plain threads and in a reactor.
 module BatchTests
-  # As Interrupt: no StandardError.
+  # Like Interrupt, not a StandardError.
   Stop = Class.new(Exception) # rubocop:disable Lint/InheritException
 
   def test_batch_gives_results_in_the_order_they_were_added
@@ -36,15 +36,15 @@ module BatchTests
   end
 
   def test_a_chain_keeps_as_many_in_flight_as_were_started
-    gauge = Gauge.new(4, 44)
-    server = serve_held(gauge)
+    probe = ConcurrencyProbe.new(4, 44)
+    server = serve_held(probe)
     left = 40
-    # :auto may find that fewer are enough: then the server would wait for ever for the fourth.
+    # concurrency: 10, since :auto may start fewer than four, for which the server would wait for ever.
     client(server.url).batch(concurrency: 10) do |batch|
       following = ->(_) { batch.get("/", &following) if (left -= 1) >= 0 }
       4.times { batch.get("/", &following) }
     end
-    assert_equal 4, gauge.most
+    assert_equal 4, probe.most
     assert_equal 44, server.requests.size
   end
 
@@ -63,22 +63,22 @@ module BatchTests
   end
 
   def test_what_a_block_raises_is_given_to_on_error
-    given = []
-    results = client(serve.url).batch(on_error: ->(error, request) { given << [error.message, request[1]] }) do |batch|
+    errors = []
+    results = client(serve.url).batch(on_error: ->(error, request) { errors << [error.message, request[1]] }) do |batch|
       batch.get("/broken") { raise "no" }
       batch.get("/whole")
     end
-    assert_equal [["no", "/broken"]], given
+    assert_equal [["no", "/broken"]], errors
     assert_equal [200], results.map(&:status)
   end
 
   def test_a_failed_request_gives_its_error_in_its_place
     gone = refused_port
-    whole, refused = client(serve.url).batch do |batch|
+    complete, refused = client(serve.url).batch do |batch|
       batch.get("/")
       batch.get("http://127.0.0.1:#{gone}/")
     end
-    assert_equal 200, whole.status
+    assert_equal 200, complete.status
     assert_instance_of Trunkline::ConnectError, refused
     assert_facts refused, phase: :connect, sent: :none
   end
@@ -86,23 +86,23 @@ module BatchTests
   def test_a_timeout_ends_its_request_alone
     server = serve do |connection|
       while (request = connection.read_request)
-        request.target == "/hang" ? connection.stall : connection << answer
+        request.target == "/hang" ? connection.stall : connection << response_bytes
       end
     end
-    seconds, (hung, whole) = timed do
+    seconds, (hung, complete) = timed do
       client(server.url).batch do |batch|
         batch.get("/hang", timeout: 0.3)
         batch.get("/")
       end
     end
     assert_instance_of Trunkline::TotalTimeout, hung
-    assert_equal 200, whole.status
+    assert_equal 200, complete.status
     assert_took 0.3, seconds, 0.2
   end
 
-  # Its clocks do not run while it waits for another to end.
+  # A request's timeout must not run while it waits for another request to end.
   def test_a_timeout_begins_with_ones_turn
-    server = serve { |connection| connection << answer while connection.read_request && sleep(0.4) }
+    server = serve { |connection| connection << response_bytes while connection.read_request && sleep(0.4) }
     results = client(server.url, timeout: 1).map(["/"] * 4, concurrency: 1)
     assert_equal([200] * 4, results.map(&:status))
     assert_operator results.map { |response| response.timings.total }.max, :<, 1
@@ -111,7 +111,7 @@ module BatchTests
   def test_redirects_are_followed
     server = serve do |connection|
       while (request = connection.read_request)
-        connection << (request.target == "/end" ? answer("there") : redirect("/end"))
+        connection << (request.target == "/end" ? response_bytes("there") : redirect("/end"))
       end
     end
     first, second = client(server.url).batch do |batch|
@@ -143,7 +143,7 @@ module BatchTests
 
   def test_a_host_that_hangs_does_not_block_the_slots_of_another
     go_on = Queue.new
-    hanging = serve { |connection| connection << answer while connection.read_request && go_on.pop }
+    hanging = serve { |connection| connection << response_bytes while connection.read_request && go_on.pop }
     quick = serve
     done = []
     client.batch(concurrency: 2, max_in_flight: 4) do |batch|
@@ -171,7 +171,7 @@ module BatchTests
     server = serve do |connection|
       while connection.read_request
         seen << monotonic
-        connection << (seen.size == 1 ? answer("", status: "503 Busy", "Retry-After" => 1) : answer)
+        connection << (seen.size == 1 ? response_bytes("", status: "503 Busy", "Retry-After" => 1) : response_bytes)
       end
     end
     http = client(server.url)
@@ -186,7 +186,7 @@ module BatchTests
     server = serve do |connection|
       while (request = connection.read_request)
         added.pop if request.target == "/first"
-        connection << answer(request.target)
+        connection << response_bytes(request.target)
       end
     end
     bodies = []
@@ -204,14 +204,14 @@ module BatchTests
   end
 
   def test_progress_is_told_while_it_runs_and_at_the_end
-    told = []
+    reported = []
     server = serve { |connection| reply_with_target(connection, after: 0.2) }
-    client(server.url).batch(concurrency: 1, progress: ->(progress) { told << progress }) do |batch|
+    client(server.url).batch(concurrency: 1, progress: ->(progress) { reported << progress }) do |batch|
       3.times { batch.get("/") { nil } }
     end
-    assert_operator told.size, :>=, 2
-    assert_equal({ done: 3, failed: 0, in_flight: 0 }, told.last.to_h.slice(:done, :failed, :in_flight))
-    assert_equal 1, told.first.limit
+    assert_operator reported.size, :>=, 2
+    assert_equal({ done: 3, failed: 0, in_flight: 0 }, reported.last.to_h.slice(:done, :failed, :in_flight))
+    assert_equal 1, reported.first.limit
   end
 
   def test_an_interrupt_names_what_has_no_result
@@ -220,8 +220,8 @@ module BatchTests
       while (request = connection.read_request)
         next (others << true) && connection.stall unless request.target == "/quick"
 
-        2.times { others.pop } # the two that are sent beside it are there
-        connection << answer
+        2.times { others.pop } # two other requests have arrived
+        connection << response_bytes
       end
     end
     http = client(server.url)
@@ -240,18 +240,18 @@ module BatchTests
   def test_each_without_a_result_is_named_whatever_on_cancel_raises
     server = serve do |connection|
       while (request = connection.read_request)
-        request.target == "/quick" ? connection << answer : connection.stall
+        request.target == "/quick" ? connection << response_bytes : connection.stall
       end
     end
-    told = []
+    reported = []
     http = client(server.url)
-    batch = http.batch(on_cancel: ->(request) { raise KeyError, (told << request[1]).last })
+    batch = http.batch(on_cancel: ->(request) { raise KeyError, (reported << request[1]).last })
     batch.get("/quick") { raise Stop }
     3.times { |number| batch.get("/#{number}") }
     error = assert_raises(KeyError) { batch.run }
     assert_equal "/0", error.message
     assert_instance_of Stop, error.cause
-    assert_equal %w[/0 /1 /2], told
+    assert_equal %w[/0 /1 /2], reported
     assert_equal(%w[/0 /1 /2], batch.cancelled.map { |request| request[1] })
     assert_equal [Trunkline::Cancelled] * 3, batch.results.map(&:class)
   end
@@ -269,18 +269,18 @@ module BatchTests
   def reply_with_target(connection, after: 0)
     while (request = connection.read_request)
       sleep after if after.positive?
-      connection << answer(request.target)
+      connection << response_bytes(request.target)
     end
   end
 
-  def serve_held(gauge)
-    serve { |connection| connection << answer while connection.read_request && gauge.hold }
+  def serve_held(probe)
+    serve { |connection| connection << response_bytes while connection.read_request && probe.wait }
   end
 
-  # @param most [Integer] how many may be under way
+  # @param most [Integer] the largest number in flight that is permitted
   def assert_most_at_once(most, **options)
-    gauge = Gauge.new(most, 20)
-    client(serve_held(gauge).url).batch(**options) { |batch| 20.times { batch.get("/") } }
-    assert_equal most, gauge.most
+    probe = ConcurrencyProbe.new(most, 20)
+    client(serve_held(probe).url).batch(**options) { |batch| 20.times { batch.get("/") } }
+    assert_equal most, probe.most
   end
 end

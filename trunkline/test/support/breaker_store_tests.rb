@@ -2,23 +2,23 @@
 
 require "logger"
 require "stringio"
-require_relative "ways_to_call"
+require_relative "call_styles"
 
-# What each store: of a breaker does, with the gem itself. The class has NAME, OUTAGE, settings, failures_to_open, and
+# Tests of a breaker's store:, with the real gem. The class defines NAME, OUTAGE, settings, failures_to_open, and
 # cool_down in seconds.
 module BreakerStoreTests
-  include WaysToCall
+  include CallStyles
 
-  BROKEN = Answers.answer("", status: "500 Broken")
+  BROKEN = Responses.response_bytes("", status: "500 Broken")
 
-  # Stands before methods of a gem, and has them fail while it is told to.
+  # Returns a module to prepend to a class of the gem, which makes these methods raise while `down` is set.
   def self.outage_of(*names)
     Module.new do
       singleton_class.attr_accessor :down
       outage = self
       names.each do |name|
-        define_method(name) do |*given, **options, &block|
-          outage.down ? raise("the store is down") : super(*given, **options, &block)
+        define_method(name) do |*arguments, **options, &block|
+          outage.down ? raise("the store is down") : super(*arguments, **options, &block)
         end
       end
     end
@@ -47,7 +47,7 @@ module BreakerStoreTests
     serve do |connection|
       while (request = connection.read_request)
         sleep 0.3 if request.target == "/slow"
-        connection << (request.target == "/bad" ? BROKEN : answer)
+        connection << (request.target == "/bad" ? BROKEN : response_bytes)
       end
     end
   end
@@ -55,19 +55,19 @@ module BreakerStoreTests
   def state(server, http) = http.stats[:breakers].dig(server.address, :state)
 
   def test_it_opens_refuses_and_closes
-    each_way do |way, call|
+    each_call_style do |style, call|
       server = serve_both
       http = client(server.url, breaker: settings)
       failures_to_open.times do |before|
-        assert_equal :closed, state(server, http), way if before.positive?
-        assert_equal 500, call.call(http, :get, "/bad").status, way
+        assert_equal :closed, state(server, http), style if before.positive?
+        assert_equal 500, call.call(http, :get, "/bad").status, style
       end
       seen = server.requests.size
       error = call.call(http, :get, "/")
-      assert_instance_of Trunkline::BreakerOpen, error, way
+      assert_instance_of Trunkline::BreakerOpen, error, style
       assert_equal %i[none queue], [error.sent, error.phase]
       assert_match(/the breaker of #{server.address} is open, since .*#{self.class::NAME}/, error.message)
-      assert_equal [:open, seen], [state(server, http), server.requests.size], way
+      assert_equal [:open, seen], [state(server, http), server.requests.size], style
     end
   end
 
@@ -100,18 +100,18 @@ module BreakerStoreTests
   end
 
   def test_a_store_that_fails_fails_no_call
-    each_way do |way, call|
+    each_call_style do |style, call|
       server = serve_both
       http = client(server.url, breaker: settings)
       failing(self.class::OUTAGE) do
         results = %w[/ /bad / /].map { |path| call.call(http, :get, path).status }
-        assert_equal [200, 500, 200, 200], results, way
-        assert_equal 4, server.requests.size, way
+        assert_equal [200, 500, 200, 200], results, style
+        assert_equal 4, server.requests.size, style
         assert_nil state(server, http)
       end
     end
     assert_match(/the breaker of [\d.:]+ is not in use: .* failed with RuntimeError: the store is down/, @log.string)
-    assert_equal WaysToCall::WAYS.size, @log.string.lines.size # once for each origin
+    assert_equal CallStyles::CALL_STYLES.size, @log.string.lines.size # once for each origin
   end
 
   def test_settings_that_have_no_effect_are_refused

@@ -6,17 +6,17 @@ require "io/nonblock"
 require_relative "stop_at_exit"
 require_relative "free_port"
 
-# A server in a process of its own, with a directory of its own: started, waited for, stopped.
+# A server in a separate process and directory: it is started, waited for, and stopped.
 class ChildServer
   class DidNotStart < StandardError; end
 
   START_LIMIT = 20.0
 
-  # A guard beside the server ends it when their pipe ends: closed by us, or by the kernel when this process was killed.
-  GUARDED = "(cat <&3 > /dev/null; kill \"$$\") & exec \"$@\" 3<&-"
+  # A guard process kills the server at the end of file of their pipe: when this process closes its end, or is killed.
+  KILL_AT_PARENT_EXIT = "(cat <&3 > /dev/null; kill \"$$\") & exec \"$@\" 3<&-"
 
-  # Our ends of those pipes.
-  LIFELINES = [] # rubocop:disable Style/MutableConstant -- a list that grows
+  # This process' ends of those pipes.
+  PARENT_EXIT_PIPES = [] # rubocop:disable Style/MutableConstant -- a list that grows
 
   attr_reader :directory
 
@@ -25,7 +25,8 @@ class ChildServer
     @directory = Dir.mktmpdir("trunkline-#{name}-")
   end
 
-  # Several ports are taken first and bound by the child a moment later, so another process can be faster: try again.
+  # Ports are chosen first and bound by the child a moment later, so another process may take one meanwhile: then
+  # starting is tried again.
   def start
     attempts = 0
     begin
@@ -50,14 +51,15 @@ class ChildServer
 
   def log_path = File.join(directory, "output.log")
 
-  # Its own process group: a Ctrl-C meant for the tests must not end the server before the tests are done with it.
+  # The server has a separate process group: a Ctrl-C meant for the tests must not end the server before the tests are
+  # done with it.
   def launch(ports, command, environment = {})
-    guarded, @lifeline = IO.pipe
-    guarded.nonblock = false # cat cannot wait for what says "try again"
-    LIFELINES << @lifeline
-    @pid = Process.spawn(environment, "sh", "-c", GUARDED, "sh", *command,
-                         in: File::NULL, 3 => guarded, %i[out err] => [log_path, "w"], pgroup: true)
-    guarded.close
+    pipe_end, @parent_exit_pipe = IO.pipe
+    pipe_end.nonblock = false # cat fails on a non-blocking pipe
+    PARENT_EXIT_PIPES << @parent_exit_pipe
+    @pid = Process.spawn(environment, "sh", "-c", KILL_AT_PARENT_EXIT, "sh", *command,
+                         in: File::NULL, 3 => pipe_end, %i[out err] => [log_path, "w"], pgroup: true)
+    pipe_end.close
     limit = now + START_LIMIT
     until ports.all? { |port| FreePort.open?(port) }
       raise DidNotStart, "#{@name} ended:\n#{log}" if ended?
@@ -78,7 +80,7 @@ class ChildServer
   end
 
   def end_process
-    @lifeline&.close
+    @parent_exit_pipe&.close
     return unless @pid
 
     limit = now + 3.0

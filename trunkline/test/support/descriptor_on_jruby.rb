@@ -2,9 +2,9 @@
 
 require "ffi"
 
-# The options of a socket by its descriptor, which JRuby's BasicSocket.for_fd does not take.
+# Reads socket options by the file descriptor, which JRuby's BasicSocket.for_fd does not support.
 class DescriptorOnJRuby
-  # The function of the system.
+  # The system's getsockopt.
   module System
     extend FFI::Library
 
@@ -12,7 +12,7 @@ class DescriptorOnJRuby
     attach_function :getsockopt, %i[int int int pointer pointer], :int
   end
 
-  # @return [DescriptorOnJRuby, nil] of the client's end of the only connection to this port
+  # @return [DescriptorOnJRuby, nil] the client's end of the only connection to this port
   def self.connected_to(port)
     remote = format(":%04X", port)
     lines = %w[tcp tcp6].flat_map { |table| File.readlines("/proc/net/#{table}").drop(1).map(&:split) }
@@ -25,7 +25,7 @@ class DescriptorOnJRuby
     @number = number
   end
 
-  # @return [Integer]
+  # @return [Integer] the option's value
   def option(level, name)
     value = FFI::MemoryPointer.new(:int)
     size = FFI::MemoryPointer.new(:int).write_int(value.size)

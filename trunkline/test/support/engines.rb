@@ -2,7 +2,7 @@
 
 require "yaml"
 
-# Leaves out what the lists name, each where it is used.
+# Skips the tests that the lists leave out.
 module Engines
   JRUBY = RUBY_ENGINE == "jruby"
   LISTS = {
@@ -12,16 +12,16 @@ module Engines
     "engines_jruby_9.yml" => JRUBY && !Fiber.respond_to?(:set_scheduler)
   }.freeze
 
-  # @param names [Array<String>] of lists
-  # @return [Hash{String => String}] what they leave out, with reasons
+  # @param names [Array<String>] names of lists
+  # @return [Hash{String => String}] entries with reasons
   def self.left_out(names) = names.map { |name| YAML.load_file("#{__dir__}/../#{name}") }.reduce({}, :merge)
 
   LEFT_OUT = left_out(LISTS.select { |_, used| used }.keys).freeze
 
-  # The tests of a class or module that are left out are so in its descendants, too, such as those over HTTP/2.
-  # @param tests [Class] of tests
-  # @param name [String] of one of them
-  # @return [String, nil] by which name of the lists it is left out: a test, a class, a file or a folder
+  # An entry for a test, class or module also leaves out the tests that subclasses inherit, such as those over HTTP/2.
+  # @param tests [Class] a class of tests
+  # @param name [String] the name of one of its tests
+  # @return [String, nil] the entry that leaves it out: a test, a class, a file or a folder
   def self.entry(tests, name, left_out = LEFT_OUT)
     names = tests.ancestors.filter_map(&:name)
     file = Object.const_source_location(names.first)&.first.to_s

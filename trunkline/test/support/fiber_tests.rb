@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# Under a Fiber scheduler a call parks its fiber, in every phase; the others go on meanwhile.
+# Under a Fiber scheduler, a call suspends only its own fiber, in every phase; other fibers continue.
 module FiberTests
   STALL = 0.3
 
-  # The block runs in one fiber while another counts: it must have had its turns all the time.
+  # Runs the block in one fiber while another counts; the other must run regularly meanwhile.
   def while_others_go_on(seconds = STALL)
     turns = 0
     over = false
@@ -32,7 +32,7 @@ module FiberTests
     server = serve do |connection|
       connection.read_request
       sleep STALL
-      connection << answer
+      connection << response_bytes
     end
     assert_equal "ok", while_others_go_on { client.get(server.url) }.body
   end
@@ -60,7 +60,7 @@ module FiberTests
     server = serve do |connection|
       while connection.read_request
         sleep STALL / 2
-        connection << answer
+        connection << response_bytes
       end
     end
     http = client(max_connections_per_host: 1, max_idle: 4)
@@ -106,14 +106,14 @@ module FiberTests
     server = serve do |connection|
       head = connection.read_head_only
       sleep STALL
-      connection << answer(connection.read_exactly(head["Content-Length"].to_i).bytesize.to_s)
+      connection << response_bytes(connection.read_exactly(head["Content-Length"].to_i).bytesize.to_s)
     end
     body = StringIO.new("x" * 8_000_000)
     assert_equal "8000000", while_others_go_on { client.put(server.url, body: body) }.body
   end
 
   def test_streaming_a_request_from_a_source_that_is_slow
-    server = serve { |connection| connection << answer(connection.read_request.body) }
+    server = serve { |connection| connection << response_bytes(connection.read_request.body) }
     pieces = %w[0 1 2]
     source = lambda do
       sleep STALL / 3
@@ -123,7 +123,7 @@ module FiberTests
   end
 
   def test_tls_both_ways
-    server = serve_tls { |connection| connection << answer(connection.read_request.body) }
+    server = serve_tls { |connection| connection << response_bytes(connection.read_request.body) }
     body = Random.bytes(2_000_000)
     concurrently(-> { assert_equal body, secure_client.post(server.url, body: body).body })
   end
@@ -150,7 +150,7 @@ module FiberTests
 
   def test_an_end_from_outside_in_the_queue
     gate = Queue.new
-    server = serve(script: [[:read, ->(_) { gate.pop }, answer, :read, answer]])
+    server = serve(script: [[:read, ->(_) { gate.pop }, response_bytes, :read, response_bytes]])
     http = client(max_connections_per_host: 1, max_idle: 4)
     concurrently(
       -> { assert_equal "ok", http.get(server.url).body },
@@ -165,7 +165,7 @@ module FiberTests
 
   def test_an_end_from_outside_while_waiting_for_a_future
     gate = Queue.new
-    server = serve(script: [[:read, ->(_) { gate.pop }, answer]])
+    server = serve(script: [[:read, ->(_) { gate.pop }, response_bytes]])
     future = client.async.get(server.url)
     cancel_after(0.1) { future.value }
     gate << true

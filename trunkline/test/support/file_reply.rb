@@ -1,34 +1,35 @@
 # frozen_string_literal: true
 
-require_relative "answers"
+require_relative "responses"
 
-# How a server of one file answers a request, with or without a Range. What is unusual of an answer is given by name:
+# The response of a server of one file to a request, with or without a Range. Deviations from the default are given by
+# name:
 #
-#   etag, ranges, fields   what it says of the file
-#   status                 refuses with this one
-#   cut                    how many bytes of the body leave before the connection ends
-#   chunked                the body has no length, and its last chunk does not leave
-#   shift                  added to the first byte in Content-Range, which lies
-#   wait                   a Queue to hear from before the connection ends
+#   etag, ranges, fields   header fields of the file
+#   status                 responds with this error status
+#   cut                    number of bytes of the body that are sent before the connection ends
+#   chunked                the body is chunked, and its last chunk is not sent
+#   shift                  is added to the first byte position in Content-Range, which is then wrong
+#   wait                   a Queue from which an item is popped before the connection ends
 class FileReply
-  include Answers
+  include Responses
 
   USUAL = { etag: "\"one\"", ranges: true, status: nil, cut: nil, chunked: false, shift: 0, wait: nil }.freeze
 
-  # @param bytes [String] the file
+  # @param bytes [String] the content of the file
   def initialize(connection, request, bytes)
     @connection = connection
     @request = request
     @bytes = bytes
   end
 
-  # @return [Boolean] whether the connection goes on
+  # @return [Boolean] whether the connection continues
   def answer_with(bytes: @bytes, **unusual) # rubocop:disable Naming/PredicateMethod -- it is what the test does
     @bytes = bytes
-    @told = USUAL.merge(unusual)
+    @options = USUAL.merge(unusual)
     bytes, ended = reply
     @connection << bytes
-    @told[:wait]&.pop
+    @options[:wait]&.pop
     !ended
   end
 
@@ -36,29 +37,31 @@ class FileReply
 
   def size = @bytes.bytesize
 
-  # @return [Array(String, Boolean)] what is sent, and whether the connection ends there
+  # @return [Array(String, Boolean)] the bytes to send, and whether the connection ends after them
   def reply
-    return [answer("no", status: @told[:status]), false] if @told[:status]
-    return [answer("", status: "416 Range", "Content-Range" => "bytes */#{size}"), false] if from && from >= size
-    return [head + chunk(body), true] if @told[:chunked]
+    return [response_bytes("no", status: @options[:status]), false] if @options[:status]
+    if from && from >= size
+      return [response_bytes("", status: "416 Range", "Content-Range" => "bytes */#{size}"), false]
+    end
+    return [head + chunk(body), true] if @options[:chunked]
 
-    [head + body[0, @told[:cut] || body.bytesize], @told[:cut]]
+    [head + body[0, @options[:cut] || body.bytesize], @options[:cut]]
   end
 
-  # The first byte that is asked for, if parts are sent at all.
+  # The first byte position that is requested, if ranges are supported at all.
   def from
-    from, = asked
-    from if from && @told[:ranges] && known?
+    from, = requested_range
+    from if from && @options[:ranges] && known?
   end
 
-  def asked = @request["range"].to_s[/\d+-\d*/]&.split("-")&.map(&:to_i)
+  def requested_range = @request["range"].to_s[/\d+-\d*/]&.split("-")&.map(&:to_i)
 
   def known?
     condition = @request["if-range"]
-    condition.nil? || [@told[:etag], @told["Last-Modified"]].compact.map(&:b).include?(condition.b)
+    condition.nil? || [@options[:etag], @options["Last-Modified"]].compact.map(&:b).include?(condition.b)
   end
 
-  def body = from ? @bytes[from..(asked[1] || -1)] : @bytes
+  def body = from ? @bytes[from..(requested_range[1] || -1)] : @bytes
 
   def head
     lines = { **about_file, **framing }.compact.map { |name, value| "#{name}: #{value}\r\n".b }.join
@@ -66,12 +69,12 @@ class FileReply
   end
 
   def about_file
-    { "ETag" => @told[:etag], "Accept-Ranges" => @told[:ranges] ? "bytes" : "none",
-      "Content-Range" => from && "bytes #{from + @told[:shift]}-#{from + body.bytesize - 1}/#{size}",
-      **@told.select { |name, _| name.is_a?(String) } }
+    { "ETag" => @options[:etag], "Accept-Ranges" => @options[:ranges] ? "bytes" : "none",
+      "Content-Range" => from && "bytes #{from + @options[:shift]}-#{from + body.bytesize - 1}/#{size}",
+      **@options.select { |name, _| name.is_a?(String) } }
   end
 
   def framing
-    @told[:chunked] ? { "Transfer-Encoding" => "chunked" } : { "Content-Length" => body.bytesize }
+    @options[:chunked] ? { "Transfer-Encoding" => "chunked" } : { "Content-Length" => body.bytesize }
   end
 end

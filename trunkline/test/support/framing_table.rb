@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 
-# Answers as bytes, and what must become of each: a String is the body the caller gets, :invalid and :too_large are
-# the errors. A sample with a row for each way of framing and each kind of failure: the tables of test/c/protocol/http1
-# have all rules, with bytes split at every place. Rows of ENDED end with the connection; nothing can follow their
-# bytes. What is read though no server may send it is in TOLERATED: its connection is closed.
+# Responses as bytes, with the expected result of each: a String is the body for the caller, :invalid and :too_large are
+# errors. This is a sample with a row for each way of framing and each kind of failure; the tables of
+# test/c/protocol/http1 have all rules, with bytes split at every position. Rows of ENDED end with the connection, so
+# nothing can follow their bytes. TOLERATED contains responses that no server may send and that are accepted; their
+# connection is closed.
 module FramingTable
   OK = "HTTP/1.1 200 OK\r\n"
   CHUNKED = "#{OK}Transfer-Encoding: chunked\r\n\r\n".freeze
@@ -63,7 +64,7 @@ module FramingTable
     trailer_without_colon: CHUNKED + "2\r\nok\r\n0\r\nnonsense\r\n\r\n"
   }.freeze
 
-  # Large, and in order: a clumsy server is no hostile one.
+  # Large, but correct responses: an inefficient server is not a hostile one.
   LARGE = {
     one_byte_in_each_chunk: [CHUNKED + "00000001\r\nx\r\n" * 10_000 + "0\r\n\r\n", "x" * 10_000],
     a_short_extension_on_each_chunk: [CHUNKED + "10;a=b\r\n#{"x" * 16}\r\n" * 500 + "0\r\n\r\n", "x" * 8000],

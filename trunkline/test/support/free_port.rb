@@ -2,7 +2,7 @@
 
 require "socket"
 
-# Port numbers for servers that cannot bind port 0 by themselves. All are held at once, so that one call never
+# Port numbers for servers that cannot bind port 0 themselves. All ports of one call are held at once, so that it never
 # returns the same number twice.
 module FreePort
   module_function

@@ -2,7 +2,7 @@
 
 require "socket"
 
-# A port that takes no more connections: its queue is full and nobody accepts, so a connect waits for ever.
+# A port that accepts no more connections: its queue is full and no process accepts, so a connect waits for ever.
 class FullBacklog
   attr_reader :port
 
@@ -25,13 +25,13 @@ class FullBacklog
     @port = @listener.local_address.ip_port
   end
 
-  # A Socket does not listen there, and a TCPServer has a long queue.
+  # On JRuby a Socket cannot listen, and a TCPServer has a long queue.
   def listen_on_jruby
     @listener = java.net.ServerSocket.new(0, 1, java.net.InetAddress.get_by_name("127.0.0.1"))
     @port = @listener.local_port
   end
 
-  # How many fit is the kernel's affair: connect until one is left waiting.
+  # The length of the queue depends on the kernel, so this connects until a connection has to wait.
   def fill
     16.times do
       socket = Socket.new(:INET, :STREAM)

@@ -4,7 +4,7 @@
 module FutureTests
   def test_value_waits_for_the_answer
     gate = Queue.new
-    server = serve { |connection| connection << answer("later") while connection.read_request && gate.pop }
+    server = serve { |connection| connection << response_bytes("later") while connection.read_request && gate.pop }
     future = client(server.url).async.get("/")
     refute_predicate future, :ready?
     Thread.new { sleep(0.1) && gate << true }
@@ -13,16 +13,16 @@ module FutureTests
   end
 
   def test_futures_run_side_by_side
-    gauge = Gauge.new(8)
-    server = serve { |connection| connection << answer while connection.read_request && gauge.hold }
+    probe = ConcurrencyProbe.new(8)
+    server = serve { |connection| connection << response_bytes while connection.read_request && probe.wait }
     async = client(server.url).async
     Array.new(8) { async.get("/") }.each(&:value!)
-    assert_equal 8, gauge.most
+    assert_equal 8, probe.most
   end
 
-  # Its clocks do not run while it waits for another to end.
+  # A request's timeout must not run while it waits for another request to end.
   def test_a_timeout_begins_with_ones_turn
-    server = serve { |connection| connection << answer while connection.read_request && sleep(0.4) }
+    server = serve { |connection| connection << response_bytes while connection.read_request && sleep(0.4) }
     async = client(server.url, timeout: 1, max_connections_per_host: 1).async
     futures = Array.new(4) { async.get("/") }
     assert_equal([200] * 4, futures.map { |future| future.value!.status })
@@ -44,7 +44,7 @@ module FutureTests
 
   def test_value_gives_nil_when_its_time_is_over_and_the_request_goes_on
     gate = Queue.new
-    server = serve { |connection| connection.read_request && gate.pop && connection << answer("late") }
+    server = serve { |connection| connection.read_request && gate.pop && connection << response_bytes("late") }
     future = client(server.url).async.get("/")
     seconds, value = timed { future.value(0.05) }
     assert_nil value
@@ -65,7 +65,7 @@ module FutureTests
   end
 
   def test_then_goes_on_with_the_response
-    http = client(serve(answer("7")).url)
+    http = client(serve(response_bytes("7")).url)
     assert_equal 14, http.async.get("/").then { |response| response.body.to_i * 2 }.value!
   end
 
@@ -76,11 +76,11 @@ module FutureTests
     assert_raises(KeyError) { http.async.get("/").then { raise KeyError, "here" }.value! }
   end
 
-  # As SystemExit, or a NotImplementedError: no StandardError.
+  # Like SystemExit or NotImplementedError, not a StandardError.
   Stop = Class.new(Exception) # rubocop:disable Lint/InheritException
 
   def test_nobody_waits_for_ever_when_a_block_ends_the_thread
-    server = serve { |connection| connection << answer("7") while connection.read_request && sleep(0.1) }
+    server = serve { |connection| connection << response_bytes("7") while connection.read_request && sleep(0.1) }
     http = client(server.url)
     { -> { raise Stop, "here" } => Stop, -> { Thread.exit } => Trunkline::Cancelled }.each do |ending, error|
       first = http.async.get("/")
@@ -101,7 +101,7 @@ module FutureTests
   end
 
   def test_a_time_to_wait_that_no_clock_can_count
-    server = serve { |connection| connection << answer while connection.read_request && sleep(0.05) }
+    server = serve { |connection| connection << response_bytes while connection.read_request && sleep(0.05) }
     http = client(server.url)
     [1e10, 1e300, 10**400, Float::INFINITY].each { |timeout| assert_equal 200, http.async.get("/").value(timeout).status }
     [-1, -1e300, -Float::INFINITY].each { |timeout| assert_nil http.async.get("/").value(timeout) }
@@ -120,13 +120,13 @@ module FutureTests
   end
 
   def test_redirects_are_followed
-    server = serve(script: [[:read, redirect("/end"), :read, answer("there")]])
+    server = serve(script: [[:read, redirect("/end"), :read, response_bytes("there")]])
     assert_equal "there", client(server.url, follow: 2).async.get("/").value!.body
   end
 
   def test_close_lets_those_in_flight_finish_and_cancels_the_others
     gate = Queue.new
-    server = serve { |connection| connection << answer while connection.read_request && gate.pop }
+    server = serve { |connection| connection << response_bytes while connection.read_request && gate.pop }
     http = client(server.url, max_connections_per_host: 2)
     futures = Array.new(10) { http.async.get("/") }
     server.wait_for_requests(2)

@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
-# TRUNKLINE_GC=normal|minor|major|compact|stress: how hard the collector is pushed around each test. Under stress every
-# new object collects first, which takes half a millisecond each: for the classes that say `stressable`, because neither
-# time nor thousands of calls are their subject.
+# TRUNKLINE_GC=normal|minor|major|compact|stress: how the garbage collector is stressed around each test. Under stress
+# every new object triggers a collection of half a millisecond; this applies to classes that call `stressable`, whose
+# subject is neither time nor thousands of calls.
 module GCLevel
   LEVELS = %w[normal minor major compact stress].freeze
   LEVEL = ENV.fetch("TRUNKLINE_GC", "normal")
   abort "TRUNKLINE_GC must be one of #{LEVELS.join(", ")}, was #{LEVEL}" unless LEVELS.include?(LEVEL)
 
-  # 1: the young objects alone; collecting all of them would take fifty times as long again.
+  # 1: only minor collections; major ones would take fifty times as long.
   YOUNG_ONLY = 1
 
   # Moves every object that can move; the option was renamed in Ruby 3.2.
@@ -17,7 +17,7 @@ module GCLevel
   # Whether the test runs under valgrind (rake memcheck).
   VALGRIND = ENV.key?("RUBY_MEMCHECK_RUNNING")
 
-  # Times that a stressed test, and one under valgrind, may take longer, and be later, than any other.
+  # Factor by which tests under stress or valgrind may be slower, and later, than others.
   SLOWDOWN = LEVEL == "stress" || VALGRIND ? 20 : 1
 
   GC.auto_compact = true if %w[compact stress].include?(LEVEL)

@@ -2,7 +2,7 @@
 
 require_relative "child_server"
 
-# httpbin as Debian packages it, for the shapes of answers that real services give.
+# httpbin as Debian packages it, for responses in the forms that real services use.
 class Httpbin < ChildServer
   # Debian's interpreter by path: another python3 in PATH does not see Debian's packages.
   PYTHON = "/usr/bin/python3"

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# For tests of what happens after a fork.
+# Helpers for tests of forking.
 module InChild
   private
 
-  # Runs the block in a child; the result is what it answered, as text, once called.
+  # Runs the block in a child; returns a lambda that waits for the child, and returns the block's result as text.
   def in_child
     reader, writer = IO.pipe
     pid = fork do

@@ -2,7 +2,7 @@
 
 require_relative "fibers"
 
-# Makes a test class of a module of tests, each of which runs in a fiber of a reactor.
+# Makes a test class from a module of tests, each of which runs in a fiber of a reactor.
 module InReactor
   def self.test_case(tests, &more)
     Class.new(TrunklineTest) do

@@ -2,17 +2,17 @@
 
 require_relative "subprocess"
 
-# A process of its own that begins one call after the other, and is sent a signal in each of them.
+# A separate process that starts one call after the other, and receives a signal during each of them.
 module Interruptible
   # Long enough for a call to begin to wait.
   SETTLE = 0.15
 
   module_function
 
-  # @param prelude [String] Ruby, run first
-  # @param calls [Hash] name => Ruby that waits for ever
-  # @return [Hash] name => seconds from the signal to the exception that it raised in the main thread; :late => by how
-  #   many seconds the machine kept this process itself waiting meanwhile
+  # @param prelude [String] Ruby code that runs first
+  # @param calls [Hash] name => Ruby code that waits for ever
+  # @return [Hash] name => seconds from the signal to the exception that it raised in the main thread; :late => seconds
+  #   by which the machine delayed this process meanwhile
   def run(prelude, calls, signal)
     took = {}
     began = now
@@ -33,7 +33,7 @@ module Interruptible
     ensure
       Subprocess.kill(waiter)
     end
-    took.merge(late: Metronome.lateness(now - began))
+    took.merge(late: ClockJitter.lateness(now - began))
   end
 
   def program(prelude, calls)

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-# A server and a client in virtual time: the limiter under test decides when a request starts, the scenario what
-# becomes of it. There is always one more request to send.
+# A server and a client in virtual time: the limiter under test decides when a request starts, the scenario decides its
+# result. There is always one more request to send.
 class Simulator
   Result = Struct.new(:good, :rejected, :seconds, :limits, :good_at, keyword_init: true) do
     def goodput = good / seconds
     def reject_share = rejected.fdiv([good + rejected, 1].max)
 
-    # Answers per second between two moments.
+    # Responses per second between two moments.
     def goodput_between(from, to) = good_at.count { |at| at >= from && at < to } / (to - from).to_f
 
     # Time-weighted mean of the limit from the given moment on.
@@ -21,7 +21,7 @@ class Simulator
     end
   end
 
-  # A limit that stays.
+  # A constant limit.
   class Fixed
     attr_reader :limit, :in_flight
 
@@ -58,7 +58,7 @@ class Simulator
     @workers = steps(scenario.fetch("workers"))
   end
 
-  # Gives the limiter its time: run(seconds) { |now| a limiter }
+  # Runs the simulation with the limiter that the block creates for the time `now`.
   def run(seconds)
     @limiter = yield @now
     result = Result.new(good: 0, rejected: 0, seconds: seconds.to_f, limits: [], good_at: [])
@@ -164,7 +164,7 @@ class Simulator
     @in_turn = true
   end
 
-  # A turn of the client's loop takes what has come until it begins.
+  # A turn of the client's event loop handles the responses that have arrived when it begins.
   def take_turn
     return @in_turn = false if @answers.empty?
 
@@ -186,7 +186,7 @@ class Simulator
     end
   end
 
-  # Sorted by time, the next one last; of equals, the one that was there first is nearer to the end.
+  # Events sorted by time, the next one at the end; of events at the same time, the one pushed first comes first.
   class Events
     def initialize
       @items = []

@@ -1,27 +1,27 @@
 # frozen_string_literal: true
 
-# What the process holds and makes.
+# The memory and the threads of the process, and what a block allocates.
 module Memory
   module_function
 
   def collect = GC.start
 
-  # How often all of Ruby's objects were looked at.
+  # The number of major collections, which mark all objects.
   def full_collections = GC.stat(:major_gc_count)
 
-  # How often the young ones alone were.
+  # The number of minor collections, which mark only young objects.
   def minor_collections = GC.stat(:minor_gc_count)
 
-  # How often any were.
+  # The number of all collections.
   def collections = GC.count
 
-  # Ruby's objects, in number.
+  # The number of live objects.
   def objects
     collect
     GC.stat(:heap_live_slots)
   end
 
-  # What Ruby's objects take.
+  # The bytes of all live objects.
   def bytes_of_objects
     collect
     ObjectSpace.memsize_of_all
@@ -29,7 +29,7 @@ module Memory
 
   def resident_bytes = File.read("/proc/self/status")[/^VmRSS:\s+(\d+)/, 1].to_i * 1024
 
-  # Since the last reset_peak.
+  # The peak of the resident set since the last reset_peak.
   def peak_bytes = File.read("/proc/self/status")[/^VmHWM:\s+(\d+)/, 1].to_i * 1024
 
   # Linux: 5 resets the high-water mark of the resident set.
@@ -37,7 +37,7 @@ module Memory
 
   def native_threads = Dir.children("/proc/self/task").size
 
-  # By the block: what of them is freed counts, too.
+  # Bytes that the block allocates, including those that are freed meanwhile.
   def allocated_bytes
     GC.start
     enabled = GC.disable
@@ -48,7 +48,7 @@ module Memory
     GC.enable unless enabled
   end
 
-  # Objects made by one call of the block, averaged over many.
+  # Objects allocated by one call of the block, averaged over many.
   def objects_per_call(calls: 200)
     yield
     enabled = GC.disable

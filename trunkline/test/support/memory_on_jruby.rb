@@ -2,10 +2,10 @@
 
 require "java"
 
-# As Memory, of what is live on Java's heap: what the process holds says nothing there, since the heap grows as it is
-# allowed to before Java collects. GC.start does nothing on JRuby.
+# Replaces methods of Memory by figures of the live objects on Java's heap: the process' memory is not conclusive, since
+# the heap grows up to its limit before Java collects. GC.start does nothing on JRuby.
 module MemoryOnJRuby
-  # Seconds between two collections of the thread that looks for the peak.
+  # Seconds between two collections of the thread that measures the peak.
   OFTEN = 1
 
   def collect = java.lang.System.gc
@@ -15,7 +15,7 @@ module MemoryOnJRuby
   def full_collections = collectors.select { |one| OLD.match?(one.name) }.sum(&:collection_count)
   def minor_collections = collectors.reject { |one| OLD.match?(one.name) }.sum(&:collection_count)
 
-  # Java makes the smaller ones when it likes.
+  # Java makes minor collections at its own discretion, so only major ones count.
   alias collections full_collections
 
   def bytes_of_objects
@@ -26,7 +26,7 @@ module MemoryOnJRuby
 
   alias resident_bytes bytes_of_objects
 
-  # Java counts none: as if each took so many bytes.
+  # Java does not count objects: assumes this many bytes for each.
   def objects = bytes_of_objects / 160
 
   def allocated_bytes
@@ -35,7 +35,7 @@ module MemoryOnJRuby
     threads.current_thread_allocated_bytes - before
   end
 
-  # The thread ends with peak_bytes.
+  # peak_bytes ends the thread.
   def reset_peak
     @peak = 0
     @looking = Thread.new { look_again while sleep(OFTEN) }

@@ -6,7 +6,7 @@ require_relative "child_server"
 class Microsocks < ChildServer
   class << self
     def instance = @instance ||= new(nil).tap(&:start)
-    def guarded = @guarded ||= new(%w[robin secret]).tap(&:start)
+    def with_password = @with_password ||= new(%w[robin secret]).tap(&:start)
   end
 
   def initialize(credentials)

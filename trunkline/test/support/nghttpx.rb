@@ -19,7 +19,7 @@ class Nghttpx < ChildServer
 
   attr_reader :ports
 
-  # @param backend [Integer, nil] the port of the server behind it; nginx by itself
+  # @param backend [Integer, nil] the port of the server behind it; nil: nginx
   def initialize(backend = nil)
     super("nghttpx")
     @backend = backend

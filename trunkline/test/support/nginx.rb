@@ -10,15 +10,15 @@ class Nginx < ChildServer
   ECHO_MODULE = "/usr/lib/nginx/modules/ngx_http_echo_module.so"
   LISTENERS = %i[plain tls tls12 mutual h2 h2_few h2_short h2c without_keepalive short_keepalive].freeze
   SECURE = %i[tls tls12 mutual h2 h2_few h2_short].freeze
-  UNIX = %i[plain tls].freeze # those that listen on a Unix socket, too
+  UNIX = %i[plain tls].freeze # listeners that also have a Unix socket
   HTTP2 = %i[h2 h2_few h2_short h2c].freeze
-  # Streams at once on :h2_few; requests on a connection of :h2_short, before nginx says GOAWAY.
+  # Concurrent streams on :h2_few; requests per connection on :h2_short, after which nginx sends GOAWAY.
   FEW_STREAMS = 4
   SHORT_CONNECTION = 20
   SMALL = "s" * 133
   PAGE = "p" * 13_801
   MEBIBYTE = 1024 * 1024
-  # Sparse: they take no disk, and sendfile reads zeros.
+  # Sparse files: they take no disk space, and sendfile reads zeros.
   SPARSE = { "big" => 200 * MEBIBYTE, "huge" => 1024 * MEBIBYTE }.freeze
 
   class << self
@@ -56,7 +56,7 @@ class Nginx < ChildServer
   def documents = File.join(directory, "documents")
 
   def write_documents
-    # The workers run as another user than root's temporary directory allows.
+    # The workers run as a user who may not enter a temporary directory of root.
     File.chmod(0o755, directory)
     Dir.mkdir(documents)
     { "small" => SMALL, "page" => PAGE, "text.txt" => "grüße\n" * 1000 }.each do |name, content|

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-# The edition of net-http that came with Ruby 3.1, in processes outside of the bundle, which has the newest one.
+# The version of net-http that came with Ruby 3.1, for processes outside of the bundle, which contains the newest one.
 module OldNetHTTP
   VERSION = "0.2.0"
-  # The status of a program that did not find it.
+  # The exit status of a program that did not find this version.
   MISSING = 77
   ENVIRONMENT = { "RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLE_GEMFILE" => nil, "BUNDLER_SETUP" => nil }.freeze
-  # What such a program begins with.
+  # The first lines of a program that uses this version.
   PRELUDE = <<~RUBY.freeze
     begin
       gem "net-http", "#{VERSION}"

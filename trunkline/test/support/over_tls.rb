@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# For tests that are to run over TLS as they do without.
+# For tests that also run over TLS.
 module OverTLS
   def serve(bytes = nil, **options, &block)
     options.key?(:tls) ? super : serve_tls(bytes, **options, &block)

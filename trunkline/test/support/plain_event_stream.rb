@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Server-sent events as WHATWG HTML 9.2.6 says it, sentence by sentence, of a whole stream.
+# Parses server-sent events as specified by WHATWG HTML 9.2.6, sentence by sentence, from a whole stream.
 module PlainEventStream
   LINE = /\G([^\r\n]*)(?:\r\n|\r|\n)/
   State = Struct.new(:data, :type, :id, :last_id, :retry, :events)

@@ -12,8 +12,8 @@ class PumaServer
   def initialize(threads: 5, &application)
     log = Puma::LogWriter.new(StringIO.new, StringIO.new)
     @server = Puma::Server.new(application, nil, { min_threads: 0, max_threads: threads, log_writer: log })
-    # Before each answer Puma asks for TCP_INFO, unless it once could not: JRuby's 256 bytes for it are too few on some
-    # kernels of Linux, and the connection would be closed.
+    # Before each response Puma reads TCP_INFO, unless that has failed once: JRuby's buffer of 256 bytes is too small
+    # for it on some Linux kernels, and the connection would be closed.
     @server.instance_variable_set(:@precheck_closing, false) if RUBY_ENGINE == "jruby"
     @port = @server.add_tcp_listener("127.0.0.1", 0).addr[1]
     @thread = @server.run

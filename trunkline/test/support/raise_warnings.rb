@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-# A warning about our own code fails the test in which it appears; those of other gems are theirs.
+# A warning about this project's code fails the test in which it appears; warnings about gems do not.
 module RaiseWarnings
   OURS = File.expand_path("../..", __dir__)
-  # Ruby 3.4 says of gems that 3.5 has no more by itself who requires them. The tests may: fiddle.
+  # Ruby 3.4 warns about a require of a gem that Ruby 3.5 no longer bundles. The tests may require fiddle.
   REQUIRED_BY_TESTS = %r{/test/[^:]+:\d+: warning: fiddle(\.rb)? was loaded from the standard library}
   Unexpected = Class.new(StandardError)
 
-  # Once in a process, Ruby 3.4 and newer say so of what a fiber's scheduler is given to write.
+  # Ruby 3.4 and newer warn once per process when data to write is passed to a fiber scheduler.
   OF_SCHEDULERS = /warning: IO::Buffer is experimental/
   EXPECTED = Regexp.union(REQUIRED_BY_TESTS, OF_SCHEDULERS)
 

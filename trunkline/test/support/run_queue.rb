@@ -1,30 +1,30 @@
 # frozen_string_literal: true
 
-# How long threads of this process were ready to run and had no processor, on Linux. JRuby's work is shared by many
-# threads, its compilers' among them: that one which sleeps wakes in time says little of the others.
+# Measures how long threads of this process were ready to run without a processor, on Linux. JRuby's work is spread over
+# many threads, such as its compilers': a sleeping thread that wakes in time says little about the others.
 class RunQueue
-  # Seconds between looks: there is a file for each thread.
+  # Seconds between measurements: each reads a file per thread.
   PERIOD = 0.05
   KEPT = 400
 
   def initialize
-    @looks = [[0.0, waited]]
+    @samples = [[0.0, waited]]
   end
 
-  # @param now [Float] monotonic seconds; called often, it looks now and then
+  # @param now [Float] monotonic seconds; called often, but measures only every PERIOD
   def beat(now)
-    return if now - @looks.last.first < PERIOD
+    return if now - @samples.last.first < PERIOD
 
-    @looks << [now, waited]
-    @looks.shift if @looks.size > KEPT
+    @samples << [now, waited]
+    @samples.shift if @samples.size > KEPT
   end
 
   # @param from [Float] monotonic seconds
-  # @param now [Float]
-  # @return [Float] seconds between, of all threads; half of that time at the most: what waits for so much longer must
-  #   come to an end
+  # @param now [Float] monotonic seconds
+  # @return [Float] seconds of waiting between, summed over all threads; limited to half of that time, so that a wait
+  #   that is extended by it comes to an end
   def waited_between(from, now)
-    _, before = @looks.reverse_each.find { |at, _| at <= from } || @looks.first
+    _, before = @samples.reverse_each.find { |at, _| at <= from } || @samples.first
     (waited - before).clamp(0.0, (now - from) / 2)
   end
 

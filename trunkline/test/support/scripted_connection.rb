@@ -3,8 +3,8 @@
 require "socket"
 require "openssl"
 
-# The server's end of one connection, as a script sees it: read a request, write bytes, drip, sleep, close, reset.
-# `ended` tells how the client left: nil while it has not, :eof, :reset, :tls_close.
+# The server's end of one connection, for scripts: read a request, write bytes, drip, sleep, close, reset. `ended` is
+# how the client closed: nil if it has not, :eof, :reset, :tls_close.
 class ScriptedConnection
   Request = Struct.new(:raw, :verb, :target, :headers, :body) do
     def [](name) = headers.find { |field, _| field.casecmp?(name) }&.last
@@ -23,7 +23,7 @@ class ScriptedConnection
     @bytes_read = 0
   end
 
-  # One whole request, its body included; nil at the end of the connection.
+  # Reads one whole request, including its body; returns nil at the end of the connection.
   # @yield [String] the head, before the body is read: for an interim response
   def read_request
     head = read_head or return
@@ -32,7 +32,7 @@ class ScriptedConnection
     note(head, body)
   end
 
-  # The head alone, its body left on the socket: for servers that answer early.
+  # Reads only the head and leaves the body on the socket: for servers that respond early.
   def read_head_only
     head = read_head or return
     note(head, "")
@@ -55,7 +55,7 @@ class ScriptedConnection
     end
   end
 
-  # Everything until the client leaves.
+  # Reads everything until the client closes.
   def read_rest
     rest = @buffer.slice!(0..)
     while (more = receive)
@@ -64,7 +64,7 @@ class ScriptedConnection
     rest
   end
 
-  # Waits for bytes that nobody asked for; nil when none come.
+  # Waits for unsolicited bytes; returns nil when none arrive.
   def read_unexpected(seconds)
     return @buffer.slice!(0..) unless @buffer.empty?
 
@@ -85,12 +85,12 @@ class ScriptedConnection
     socket.close unless socket.closed?
   end
 
-  # A FIN without TLS's close_notify.
+  # Sends a FIN without TLS's close_notify.
   def close_abruptly
     tcp.close unless tcp.closed?
   end
 
-  # A RST instead of a FIN.
+  # Sends a RST instead of a FIN.
   def reset
     tcp.setsockopt(Socket::SOL_SOCKET, Socket::SO_LINGER, [1, 0].pack("ii"))
     tcp.close
@@ -98,14 +98,14 @@ class ScriptedConnection
 
   def half_close = tcp.close_write
 
-  # Does nothing until the client has gone (or the test is over). What comes is not kept: an upload may have no end.
+  # Reads and discards everything until the client closes, or the test is over: an upload may be endless.
   def stall
     @buffer.clear
     nil while receive
     self
   end
 
-  # For scripts that only write: a failed write is how they learn that the client has gone.
+  # For scripts that only write: they notice that the client has closed by a failed write.
   def left!
     @ended ||= :reset
     nil
@@ -149,7 +149,7 @@ class ScriptedConnection
     loop do
       size = read_line.to_i(16)
       body << read_exactly(size)
-      # After the last chunk come the trailers and an empty line; after any other an empty line.
+      # After the last chunk follow trailers and an empty line; after any other chunk only an empty line.
       line = read_line
       line = read_line until line.empty?
       return body if size.zero?
@@ -161,7 +161,7 @@ class ScriptedConnection
   end
 
   def receive
-    # openssl 3.2 for Ruby reads from the number that a closed socket had, which may be that of another by now.
+    # openssl 3.2 for Ruby reads from the descriptor of a closed socket, which may belong to another socket by now.
     raise IOError, "the script has closed it" if tcp.closed?
 
     bytes = socket.readpartial(BLOCK)

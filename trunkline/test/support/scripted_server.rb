@@ -4,27 +4,27 @@ require "socket"
 require "openssl"
 require "tmpdir"
 require_relative "scripted_connection"
-require_relative "answers"
+require_relative "responses"
 require_relative "assertions"
-require_relative "one_at_a_time"
+require_relative "serialized_io"
 
-# A server that does exactly what a test says, on a free port, each connection in a thread of its own:
+# A server that does exactly what a test specifies, on a free port, with each connection in a separate thread:
 #
-#   ScriptedServer.new { |connection| connection.read_request; connection << answer("hello") }
+#   ScriptedServer.new { |connection| connection.read_request; connection << response_bytes("hello") }
 #   ScriptedServer.new(script: [[:read, answer, :close], [:read, answer]])   # first connection, all later ones
 #
-# A step is a Symbol (a method of the connection, :read for read_request), a String to write, a Number of seconds to
-# sleep, or anything that answers call(connection). A script that has no steps left closes its connection.
+# A step is a Symbol (a method of the connection, :read for read_request), a String to write, a number of seconds to
+# sleep, or an object with call(connection). After the last step the connection is closed.
 class ScriptedServer
   Failure = Class.new(StandardError)
 
-  # What a client may do to us at any time; everything else that a script raises fails its test.
+  # Errors that a client may cause at any time; any other error in a script fails its test.
   EXPECTED = [SystemCallError, EOFError, OpenSSL::SSL::SSLError, IOError].freeze
 
   attr_reader :connections, :handshake_errors
 
-  # A server that gives the same answer to every request, for as long as the client stays.
-  def self.answering(bytes = Answers.answer, **options)
+  # A server that gives the same response to every request, until the client closes.
+  def self.answering(bytes = Responses.response_bytes, **options)
     new(**options) { |connection| connection << bytes while connection.read_request }
   end
 
@@ -56,7 +56,7 @@ class ScriptedServer
     "#{@tls || !@handshake ? "https" : "http"}://#{authority}#{path}"
   end
 
-  # Every request seen so far, in the order of arrival, over all connections.
+  # Every request received so far, in the order of arrival, over all connections.
   def requests = @lock.synchronize { @requests.dup }
   def raw_requests = requests.map(&:raw)
   def connection_count = @lock.synchronize { @sockets.size }
@@ -64,7 +64,7 @@ class ScriptedServer
   def wait_for_requests(count) = wait_until { requests.size >= count }
   def wait_for_connections(count) = wait_until { connection_count >= count }
 
-  # How the client left the given connection, once it has.
+  # Waits until the client has closed the given connection, and returns how.
   def ended(index = 0)
     wait_until { @connections[index]&.ended }
     @connections[index]&.ended
@@ -81,7 +81,8 @@ class ScriptedServer
 
   private
 
-  # The listener is not closed under the thread that accepts: Ruby would lose what it had just accepted.
+  # The listener is closed only after the accepting thread has ended: otherwise Ruby would lose a connection that it had
+  # just accepted.
   def stop_accepting
     @stop.close
     @accepting.join
@@ -99,7 +100,7 @@ class ScriptedServer
   end
 
   def accept_all
-    # On JRuby select without a time may give nil.
+    # On JRuby select without a timeout may return nil.
     until IO.select([@listener, @stopping])&.first&.include?(@stopping)
       socket = @listener.accept_nonblock(exception: false)
       take(socket) unless socket == :wait_readable
@@ -108,7 +109,7 @@ class ScriptedServer
     nil # closed by the test itself
   end
 
-  # A connection may come while the server is being stopped: then nobody else closes it.
+  # A connection that is accepted while the server stops is closed here, since no other code would close it.
   def take(socket)
     number = @lock.synchronize { @sockets.push(socket).size unless @stopped }
     return socket.close unless number
@@ -136,14 +137,14 @@ class ScriptedServer
     OpenSSL::SSL::SSLSocket.new(socket, @tls).tap do |stream|
       stream.sync_close = true
       stream.accept
-      stream.extend(OneAtATime) if RUBY_ENGINE == "jruby"
+      stream.extend(SerializedIO) if RUBY_ENGINE == "jruby"
     end
   rescue OpenSSL::SSL::SSLError, SystemCallError => error
     @lock.synchronize { @handshake_errors << error }
     nil
   end
 
-  # An end without a clean TLS shutdown happens where a script asks for it, never by accident.
+  # A connection is closed without TLS's close_notify only when a script asks for it.
   def close(stream)
     stream.close unless stream.closed? || (stream.respond_to?(:to_io) && stream.to_io.closed?)
   rescue *EXPECTED

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Signal handlers that are called a number of times.
+# Calls a block in signal handlers, a number of times.
 module Signals
-  # Whether a handler has a thread, and interrupts none.
+  # Whether a signal handler runs in a separate thread, without interrupting another.
   OWN_THREAD = RUBY_ENGINE == "jruby"
 
-  # @return [Array] what the block returned in handlers of so many signals, while the main thread does something
+  # @return [Array] the block's results in `count` signal handlers, while the main thread calls `meanwhile`
   def in_handlers(count, meanwhile)
     results = []
     previous = trap(:USR1) { results << yield }

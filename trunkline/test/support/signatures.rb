@@ -2,14 +2,14 @@
 
 require "pathname"
 
-# The signatures of gems as rbs reads them, for tests of these.
+# The gems' signatures as rbs reads them, for tests of them.
 module Signatures
-  # What signatures name of Ruby's own.
+  # Ruby's own libraries that the signatures refer to.
   LIBRARIES = %w[uri openssl ipaddr logger json net-http pathname].freeze
 
-  # @param folders [Array<String>] sig/ of gems
+  # @param folders [Array<String>] sig/ folders of gems
   # @return [RBS::Environment]
-  # @raise [LoadError] without rbs
+  # @raise [LoadError] when rbs is not installed
   def self.environment(*folders)
     require "rbs"
     loader = RBS::EnvironmentLoader.new

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The least that a Fiber scheduler can be (Fiber::Scheduler): what runs over it needs nothing of Async's own.
+# A minimal Fiber scheduler (Fiber::Scheduler): code that works with it needs nothing specific to Async.
 class SmallScheduler
   def initialize
     @readable = {}
@@ -41,13 +41,13 @@ class SmallScheduler
     @blocked.delete(fiber)
   end
 
-  # From any thread.
+  # May be called from any thread.
   def unblock(_blocker, fiber)
     @lock.synchronize { @ready << fiber }
     @bell.write_nonblock(".", exception: false)
   end
 
-  # From any thread; Ruby 4.0 ends so who waits for an IO that another closes.
+  # May be called from any thread; Ruby 4.0 uses it to interrupt a fiber that waits for an IO that another closes.
   def fiber_interrupt(fiber, exception)
     @lock.synchronize { @interrupts[fiber] = exception }
     unblock(nil, fiber)
@@ -77,7 +77,7 @@ class SmallScheduler
     [@timers.values.min&.-(now), 0].compact.max if @timers.any?
   end
 
-  # A fiber that was woken may have ended others.
+  # A fiber that was woken up may have ended others.
   def wake(fibers)
     fibers.each { |fiber| go_on(fiber, yield) if fiber.alive? && waiting?(fiber) }
   end

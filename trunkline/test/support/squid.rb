@@ -12,14 +12,14 @@ class Squid < ChildServer
 
   class << self
     def instance = @instance ||= new(false).tap(&:start)
-    def guarded = @guarded ||= new(true).tap(&:start)
+    def with_password = @with_password ||= new(true).tap(&:start)
   end
 
   attr_reader :ports
 
-  def initialize(guarded)
+  def initialize(with_password)
     super("squid")
-    @guarded = guarded
+    @with_password = with_password
   end
 
   def url(listener = :open, credentials: nil)
@@ -34,7 +34,7 @@ class Squid < ChildServer
       FileUtils.cp(TestCA.certificate_file(:localhost), path("certificate"))
       FileUtils.cp(TestCA.key_file(:localhost), path("key"))
       File.write(path("squid.conf"), configuration)
-      # A sanitizer that is loaded into this process would find squid's own faults.
+      # A sanitizer that is preloaded into this process would report faults of squid itself.
       [@ports.values, ["squid", "-N", "-f", path("squid.conf")], { "LD_PRELOAD" => nil }]
     end
   end
@@ -43,18 +43,18 @@ class Squid < ChildServer
 
   def path(name) = File.join(directory, name)
 
-  # By OpenSSL: what String#crypt can do differs from Ruby to Ruby.
+  # Hashed by OpenSSL, since String#crypt differs between Rubies.
   def hashed_password = IO.popen(%W[openssl passwd -5 #{PASSWORD}], &:read)
 
   def configuration
     <<~SQUID
       http_port 127.0.0.1:#{@ports[:open]}
       https_port 127.0.0.1:#{@ports[:secure]} tls-cert=#{path("certificate")} tls-key=#{path("key")}
-      #{"auth_param basic program #{PASSWORD_CHECK} #{path("passwords")}\nauth_param basic realm trunkline" if @guarded}
-      #{"acl known proxy_auth REQUIRED" if @guarded}
+      #{"auth_param basic program #{PASSWORD_CHECK} #{path("passwords")}\nauth_param basic realm trunkline" if @with_password}
+      #{"acl known proxy_auth REQUIRED" if @with_password}
       acl unwanted dstdomain .forbidden.test
       http_access deny unwanted
-      http_access allow #{@guarded ? "known" : "all"}
+      http_access allow #{@with_password ? "known" : "all"}
       pid_filename #{path("squid.pid")}
       cache deny all
       access_log none

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Servers live once per process and must be gone whatever ends it: a passed run, a failed one, Ctrl-C, SIGTERM.
-# A forked child inherits the list and must not stop its parent's servers, hence the owner.
+# Servers run once per process and must be stopped however it ends: after a passed or failed run, by Ctrl-C, or by
+# SIGTERM. A forked child inherits the list and must not stop its parent's servers, hence the owner.
 module StopAtExit
   @owner = Process.pid
   @things = []

@@ -7,7 +7,7 @@ module StreamTests
     server = serve do |connection|
       while (request = connection.read_request)
         gate.pop if request.target == "/slow"
-        connection << answer(request.target)
+        connection << response_bytes(request.target)
       end
     end
     seen = []
@@ -18,7 +18,7 @@ module StreamTests
   def test_each_takes_whatever_names_a_request
     server = serve do |connection|
       while (request = connection.read_request)
-        connection << answer("#{request.verb} #{request.target} #{request["X-Name"]} #{request.body}".strip)
+        connection << response_bytes("#{request.verb} #{request.target} #{request["X-Name"]} #{request.body}".strip)
       end
     end
     http = client(server.url)
@@ -33,11 +33,11 @@ module StreamTests
     server = serve do |connection|
       while connection.read_request
         sleep 0.05
-        connection << answer
+        connection << response_bytes
       end
     end
     http = client(server.url)
-    http.each(["/"]) { nil } # the first takes long enough to look for other origins (OriginQueue::STALL)
+    http.each(["/"]) { nil } # a first call is slow enough to try other origins (OriginQueue::STALL)
     while_on_time do
       pulled = done = 0
       ahead = []
@@ -64,7 +64,7 @@ module StreamTests
   def test_leaving_each_early_cancels_what_is_in_flight
     server = serve do |connection|
       while (request = connection.read_request)
-        request.target == "/1" ? connection << answer : connection.stall
+        request.target == "/1" ? connection << response_bytes : connection.stall
       end
     end
     http = client(server.url)
@@ -92,7 +92,7 @@ module StreamTests
     end
   end
 
-  # An interrupt that lands anywhere, between pulling a request and starting it, too.
+  # The interrupt may occur anywhere, including between pulling a request and starting it.
   def test_after_a_raise_from_another_thread_every_request_of_an_array_is_accounted_for
     server = serve { |connection| reply_with_target(connection) }
     http = client(server.url)
@@ -109,7 +109,7 @@ module StreamTests
       eventually { results.size > 2 * round }
       thread.raise(Interrupt)
       thread.join
-      # One may just have been handed to the block, which had not noted it yet.
+      # One request may just have been passed to the block, which had not recorded it yet.
       assert_operator (urls - results - cancelled).size, :<=, 1
       assert_equal cancelled.uniq, cancelled
     end
@@ -126,7 +126,7 @@ module StreamTests
   def test_after_an_interrupt_every_request_pulled_has_a_result_or_is_named
     server = serve do |connection|
       while (request = connection.read_request)
-        request.target < "/3" ? connection << answer : connection.stall
+        request.target < "/3" ? connection << response_bytes : connection.stall
       end
     end
     http = client(server.url)
@@ -215,7 +215,7 @@ module StreamTests
     server = serve do |connection|
       while (request = connection.read_request)
         sleep request.target[1..].to_f / 1000
-        connection << answer(request.target)
+        connection << response_bytes(request.target)
       end
     end
     paths = %w[/90 /1 /60 /2]
@@ -251,7 +251,7 @@ module StreamTests
 
   private
 
-  # Paths are /number/size.
+  # Paths have the form /number/size.
   def body_of_size(path)
     _, number, size = path.split("/")
     ((number.to_i % 10).to_s * size.to_i)
@@ -259,13 +259,13 @@ module StreamTests
 
   def reply_with_body_of_size(connection)
     while (request = connection.read_request)
-      connection << answer(body_of_size(request.target))
+      connection << response_bytes(body_of_size(request.target))
     end
   end
 
   def reply_with_target(connection)
     while (request = connection.read_request)
-      connection << answer(request.target)
+      connection << response_bytes(request.target)
     end
   end
 end

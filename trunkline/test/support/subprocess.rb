@@ -3,23 +3,24 @@
 require "open3"
 require "rbconfig"
 
-# Ruby programs of their own, for what a test process cannot do to itself: exit, Ctrl-C, SIGPIPE, environment.
+# Ruby programs in separate processes, for what a test process cannot do to itself: exit, Ctrl-C, SIGPIPE,
+# environment.
 module Subprocess
   LIB = File.expand_path("../../lib", __dir__)
   SUPPORT = __dir__
   PRELUDE = "require \"trunkline\"; $stdout.sync = true\n"
 
-  # What Ctrl-C does: JRuby, which ends the process by it, is asked to do as CRuby does by itself.
+  # JRuby ends the process at Ctrl-C; this makes it raise Interrupt like CRuby.
   CTRL_C = RUBY_ENGINE == "jruby" ? "trap(:INT) { raise Interrupt }\n" : ""
 
-  # Seconds after which a program is taken to hang: far more than any takes on a slow machine.
+  # Seconds after which a program counts as hanging: far more than any takes on a slow machine.
   LIMIT = 180
 
-  # What ASan (rake sanitize) says once of a process that has fibers.
+  # The warning that ASan (rake sanitize) prints once for a process with fibers.
   ASAN_NOTE = /^==\d+==WARNING: ASan is ignoring requested __asan_handle_no_return.*\nFalse positive.*\nFor details.*\n/
 
-  # A program takes most of its time to begin, when it has Bundler and the folders of all its gems. These are enough for
-  # most, with those that they need.
+  # A program spends most of its time starting up when it loads Bundler and the folders of all gems. These gems, with
+  # their dependencies, are enough for most programs.
   GEMS = %w[async brotli faraday http-2 http-cookie json mini_mime net-http public_suffix simpleidn
             websocket-driver zstd-ruby].freeze
 
@@ -27,7 +28,7 @@ module Subprocess
 
   module_function
 
-  # @return [Integer, nil] the signal that ended the program; Java tells it as shells do
+  # @return [Integer, nil] the signal that ended the program; Java reports it in the exit status, like a shell
   def signal_of(status)
     return status.termsig unless RUBY_ENGINE == "jruby"
 
@@ -36,7 +37,7 @@ module Subprocess
 
   def command(code) = [RbConfig.ruby, "-w", "-I", LIB, "-I", SUPPORT, "-e", PRELUDE + code]
 
-  # @param gems [Array<String>] names of gems; nil: all of the bundle
+  # @param gems [Array<String>, nil] names of gems; nil: all gems of the bundle
   def run(code, environment = {}, gems: GEMS)
     out, err, status = run_command({ **with_gems(gems), **environment }, command(code))
     Result.new(out, err.sub(ASAN_NOTE, ""), status)
@@ -53,14 +54,14 @@ module Subprocess
     end
   end
 
-  # @return [Hash{String => String}] environment; nothing changes for a test that runs without Bundler
+  # @return [Hash{String => String}] environment; empty for tests that run without Bundler
   def with_gems(names)
     return {} if names.nil? || !ENV["RUBYOPT"].to_s.include?("bundler/setup")
 
     original = Bundler.unbundled_env
     folders = specifications(names).flat_map(&:full_require_paths)
     { "RUBYOPT" => original["RUBYOPT"], "RUBYLIB" => [*folders, original["RUBYLIB"]].compact.join(":"),
-      "GEM_HOME" => File::NULL, "GEM_PATH" => File::NULL, "BUNDLER_SETUP" => nil } # RubyGems loads what the last names
+      "GEM_HOME" => File::NULL, "GEM_PATH" => File::NULL, "BUNDLER_SETUP" => nil } # RubyGems loads the last's file
   end
 
   def specifications(names, found = {})
@@ -84,12 +85,12 @@ module Subprocess
   def end_after(waiter)
     waiter.join(LIMIT) or raise "the program did not end within #{LIMIT} s"
   ensure
-    kill(waiter) # also when the test's own time is over: whoever leaves waits for it
+    kill(waiter) # in an ensure, for when the test's own time limit ends the wait
   end
 
   def kill(waiter)
     Process.kill(:KILL, waiter.pid) if waiter.alive?
   rescue Errno::ESRCH
-    nil # it has just ended
+    nil # the program has just ended
   end
 end

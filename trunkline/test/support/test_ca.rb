@@ -5,11 +5,11 @@ require "tmpdir"
 require "fileutils"
 require_relative "stop_at_exit"
 
-# A certificate authority for one run: root -> intermediate -> leaves, and every way in which a leaf can be wrong.
-# Elliptic keys, because they are made in a millisecond.
+# A certificate authority for one run: root -> intermediate -> leaves, and every way in which a leaf can be wrong. Its
+# keys are elliptic, because they are generated in a millisecond.
 module TestCA
   Identity = Struct.new(:name, :certificate, :key, :issuers)
-  # Of its keys, as ciphers name it. OpenSSL cannot read what JRuby 9.4.8 writes of an EC key.
+  # The kind of its keys, as in the names of ciphers. OpenSSL cannot read the EC keys that JRuby 9.4.8 writes.
   KIND, OTHER_KIND = RUBY_ENGINE == "jruby" ? %w[RSA ECDSA] : %w[ECDSA RSA]
 
   DAY = 86_400
@@ -17,7 +17,7 @@ module TestCA
   SERVER = "serverAuth"
   CLIENT = "clientAuth"
 
-  # name => what differs from a good certificate for this machine's loopback names
+  # name => differences from a valid certificate for this machine's loopback names
   LEAVES = {
     localhost: {},
     example: { names: "DNS:example.test,DNS:other.test,DNS:*.wild.test,DNS:xn--bcher-kva.test" },
@@ -39,7 +39,7 @@ module TestCA
   class << self
     def identity(name) = (@identities ||= {})[name] ||= issue_leaf(name, **LEAVES.fetch(name))
 
-    # Another certificate of that kind, with another key, at each call.
+    # Makes another certificate of that kind, with another key, at each call.
     def new_leaf(name) = issue_leaf(name, **LEAVES.fetch(name))
 
     def certificate_file(name) = file("#{name}.pem") { pem_chain(identity(name)) }
@@ -52,7 +52,7 @@ module TestCA
 
     def other_ca_file = file("other_root.pem") { other_root.certificate.to_pem }
 
-    # A directory as OpenSSL looks it up: certificates named after the hash of their subject.
+    # A directory in OpenSSL's format: certificates named after the hash of their subject.
     def ca_path
       @ca_path ||= File.join(directory, "hashed").tap do |path|
         Dir.mkdir(path)
@@ -63,9 +63,9 @@ module TestCA
 
     def empty_ca_path = @empty_ca_path ||= File.join(directory, "empty").tap { |path| Dir.mkdir(path) }
 
-    # client_ca: true asks the client for a certificate of this authority and refuses it without one.
-    # options: raw OpenSSL flags to add, as OpenSSL::SSL::OP_NO_TICKET.
-    # alpn: the protocols to choose from, the dearest first, as %w[h2 http/1.1]; nil: does not negotiate.
+    # client_ca: true requires a client certificate of this authority.
+    # options: raw OpenSSL flags to add, such as OpenSSL::SSL::OP_NO_TICKET.
+    # alpn: the protocols to choose from, in order of preference, such as %w[h2 http/1.1]; nil: does not negotiate.
     def server_context(name = :localhost, min: nil, max: nil, client_ca: false, options: 0, alpn: nil)
       wanted = identity(name)
       OpenSSL::SSL::SSLContext.new.tap do |context|
@@ -91,7 +91,7 @@ module TestCA
 
     private
 
-    # On JRuby the chain has the certificate itself, too.
+    # On JRuby the chain must include the certificate itself.
     def present(context, wanted)
       return context.add_certificate(wanted.certificate, wanted.key, wanted.issuers) unless RUBY_ENGINE == "jruby"
 

@@ -3,9 +3,9 @@
 require_relative "gc_level"
 require_relative "stop_at_exit"
 
-# A test that hangs is stopped by a thread of its own, after it has said where every thread stood. A test that hangs
-# in C cannot be stopped by an exception: then the process ends, servers and all.
-# It writes to $stderr itself, because `warn` raises here (raise_warnings.rb).
+# Stops a test that hangs, by an exception from a separate thread, after printing the backtraces of all threads. A
+# test that hangs in C cannot be stopped by an exception: then the process ends with its servers. This writes to $stderr
+# itself, because `warn` raises here (raise_warnings.rb).
 module TimeLimit
   Exceeded = Class.new(Exception) # rubocop:disable Lint/InheritException -- no rescue in a test may swallow it
 
@@ -34,7 +34,7 @@ module TimeLimit
 
   private
 
-  # Queue#pop with a timeout came with Ruby 3.2.
+  # Does not use Queue#pop(timeout:), which Ruby 3.1 lacks.
   def watch(tested)
     return if over_within?(SECONDS)
 

@@ -5,16 +5,16 @@ require "minitest/autorun"
 $LOAD_PATH.unshift File.expand_path("../../lib", __dir__)
 require "trunkline/errors"
 
-# What needs no engine and no server.
+# Base of tests that need neither an engine nor a server.
 class UnitTest < Minitest::Test
-  # @return [Trunkline::InvalidRequest] whose message has all of those words
+  # @return [Trunkline::InvalidRequest] the error, whose message must contain all of these words
   def assert_refused(*words, &block)
     error = assert_raises(Trunkline::InvalidRequest, &block)
     words.each { |word| assert_includes error.message, word }
     error
   end
 
-  # Everything a body gives, chunk by chunk.
+  # Returns all chunks of a body.
   def chunks(body)
     chunks = []
     while (chunk = body.next_chunk)

@@ -2,14 +2,14 @@
 
 require_relative "websocket_peer"
 
-# The cases that the Autobahn test suite has for clients, by its numbers, as frames for WebSocketPeer: what a server
-# sends to a client that answers each message with itself, and what it must see. 9 (limits), 10, 12 and 13 are in
+# The Autobahn test suite's cases for clients, by their numbers, as frames for WebSocketPeer: the frames that a server
+# sends to a client that echoes each message, and those that it must receive. Cases 9 (limits), 10, 12 and 13 are in
 # test_websocket_cases.rb.
 module WebSocketCases
-  # frames: [kind or opcode, payload, { last:, rsv: }]; at :pause the server waits for one answer.
-  # answers: [kind, payload].
-  # code: with which the client ends a breach of the protocol; or [that with which it answers the server's close]; nil:
-  # the server closes when it has all answers.
+  # frames: [kind or opcode, payload, { last:, rsv: }]; at :pause the server waits for one echo.
+  # answers: [kind, payload] of each echo.
+  # code: with which the client closes after a protocol violation; or [code] with which it responds to the server's
+  # close; nil: the server closes after all echoes.
   Case = Struct.new(:name, :frames, :answers, :code)
 
   HELLO = "Hello, world!"
@@ -26,7 +26,7 @@ module WebSocketCases
   def fine(name, frames, answers) = Case.new(name, frames, answers, nil)
   def refused(name, frames, answers = [], code: PROTOCOL_ERROR) = Case.new(name, frames, answers, code)
 
-  # 1
+  # Case 1
   def echoes
     { 1 => [:text, "*"], 2 => [:binary, "\xFE".b] }.flat_map do |group, (kind, byte)|
       [0, 125, 126, 127, 128, 65_535, 65_536].each_with_index.map do |size, index|
@@ -35,7 +35,7 @@ module WebSocketCases
     end
   end
 
-  # 2
+  # Case 2
   def pings
     many = Array.new(10) { |number| "payload-#{number}" }
     [fine("2.1", [[:ping, ""]], [[:pong, ""]]),
@@ -49,7 +49,7 @@ module WebSocketCases
      fine("2.10", many.map { |one| [:ping, one] }, many.map { |one| [:pong, one] })]
   end
 
-  # 3: bits that no extension has a meaning for
+  # Case 3: bits that have no meaning without an extension
   def reserved_bits
     after = ->(frame) { [[:text, HELLO], frame, [:ping, ""]] }
     [refused("3.1", [[:text, HELLO, { rsv: 1 }]]),
@@ -59,7 +59,7 @@ module WebSocketCases
      refused("3.7", [[:close, "", { rsv: 7 }]])]
   end
 
-  # 4
+  # Case 4
   def reserved_opcodes
     { 1 => 3..7, 2 => 11..15 }.flat_map do |group, opcodes|
       opcodes.each_with_index.map do |opcode, index|
@@ -71,7 +71,7 @@ module WebSocketCases
     end
   end
 
-  # 5
+  # Case 5
   def fragments
     two = [[:text, "one ", { last: false }], [:continuation, "two"]]
     stray = ->(last) { [[:continuation, "nothing to continue", { last: last }], [:text, HELLO]] }
@@ -91,7 +91,7 @@ module WebSocketCases
           [[:pong, "first"], [:pong, "second"], [:text, "one more and two"]])]
   end
 
-  # 6
+  # Case 6
   def texts
     greek = "\u03BA\u1F79\u03C3\u03BC\u03B5"
     special = "Hello-\u00B5@\u00DF\u00F6\u00E4\u00FC\u00E0\u00E1-UTF-8!!"
@@ -111,19 +111,19 @@ module WebSocketCases
      *octets]
   end
 
-  # 6.5 to 6.23: what is UTF-8 (RFC 3629), and what is not
+  # Cases 6.5 to 6.23: valid and invalid UTF-8 (RFC 3629)
   VALID = ["hello$world", "hello\u00A2world", "hello\u20ACworld", "hello\u{24B62}world", "\u0000", "\u0080", "\u0800",
            "\u{10000}", "\u007F", "\u07FF", "\uFFFF", "\u{10FFFF}", "\uD7FF", "\uE000", "\uFFFD", "\uFFFE",
            *(1..16).flat_map { |plane| [(plane << 16) + 0xFFFE, (plane << 16) + 0xFFFF].map { |one| [one].pack("U") } }]
     .map(&:b).freeze
-  # Longer forms, codes above U+10FFFF, surrogates, bytes that stand alone, and those that are cut.
+  # Overlong forms, codes above U+10FFFF, surrogates, continuation bytes alone, and truncated sequences.
   INVALID = ["\xF8\x88\x80\x80\x80", "\xFC\x84\x80\x80\x80\x80", "\xF7\xBF\xBF\xBF", "\xFB\xBF\xBF\xBF\xBF",
              "\xFD\xBF\xBF\xBF\xBF\xBF", "\xF4\x90\x80\x80", "\x80", "\xBF", "\x80\xBF", "\x80\xBF\x80",
              "\xFE", "\xFF", "\xFE\xFE\xFF\xFF", "\xC0\xAF", "\xE0\x80\xAF", "\xF0\x80\x80\xAF", "\xF8\x80\x80\x80\xAF",
              "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF", "\xC0\x80", "\xE0\x80\x80", "\xF0\x80\x80\x80",
              "\xED\xA0\x80", "\xED\xAD\xBF", "\xED\xAE\x80", "\xED\xAF\xBF", "\xED\xB0\x80", "\xED\xBF\xBF",
              "\xED\xA0\x80\xED\xB0\x80", "\xED\xAF\xBF\xED\xBF\xBF", (0x80..0xBF).map(&:chr).join,
-             *(0xC0..0xFD).map { |first| "#{first.chr} ".b }, # alone
+             *(0xC0..0xFD).map { |first| "#{first.chr} ".b }, # first bytes without a continuation
              "\xC3", "\xE1\xBD", "\xE1", "\xF0\x90\x80", "\xCE\xBA\xE1\xBD"].map(&:b).freeze
 
   def octets
@@ -131,14 +131,14 @@ module WebSocketCases
       INVALID.map { |bytes| refused("6.5 to 6.23 #{bytes.inspect}", [[:text, bytes]], code: NO_TEXT) }
   end
 
-  # A message in so many frames.
+  # A message in several frames.
   def pieces(parts)
     parts.each_with_index.map do |part, index|
       [index.zero? ? :text : :continuation, part, { last: index == parts.size - 1 }]
     end
   end
 
-  # 7
+  # Case 7
   def closes
     normal = [:close, [1000].pack("S>")]
     [fine("7.1.1", [[:text, HELLO]], [[:text, HELLO]]),
@@ -158,11 +158,11 @@ module WebSocketCases
 
   def codes
     allowed = [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999]
-    forbidden = [0, 999, 1004, 1005, 1006, 1016, 1100, 2000, 2999, 5000, 65_535] # the last two: 7.13
+    forbidden = [0, 999, 1004, 1005, 1006, 1016, 1100, 2000, 2999, 5000, 65_535] # the last two: case 7.13
     allowed.map { |code| ended("7.7 #{code}", [:close, [code].pack("S>")], code: code) } +
       forbidden.map { |code| refused("7.9 #{code}", [[:close, [code].pack("S>")]]) }
   end
 
-  # The server closes, and goes on sending; the client answers the close with its code, and nothing else.
+  # The server closes, and continues to send; the client responds to the close with its code, and sends nothing else.
   def ended(name, *frames, code: 1000) = Case.new(name, frames, [], [code])
 end

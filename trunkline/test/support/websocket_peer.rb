@@ -7,7 +7,7 @@ class WebSocketPeer
   GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
   OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 }.freeze
 
-  # compressed: RSV1
+  # compressed: the bit RSV1
   Frame = Struct.new(:kind, :payload, :last, :compressed)
 
   attr_reader :request
@@ -17,7 +17,7 @@ class WebSocketPeer
     @request = request
   end
 
-  # @param behind [String] bytes that leave with the answer's head
+  # @param behind [String] bytes that are sent together with the response's head
   def accept(behind: "", accept: nil, **fields)
     accept ||= Digest::SHA1.base64digest(request["sec-websocket-key"] + GUID)
     lines = { "Upgrade" => "websocket", "Connection" => "Upgrade", "Sec-WebSocket-Accept" => accept, **fields }
@@ -26,8 +26,8 @@ class WebSocketPeer
     self
   end
 
-  # @param kind [Symbol, Integer] of OPCODES, or an opcode
-  # @param rsv [Integer] the three bits behind the first
+  # @param kind [Symbol, Integer] a key of OPCODES, or an opcode
+  # @param rsv [Integer] the three reserved bits after the first bit
   def self.frame(kind, payload = "", last: true, rsv: 0)
     bytes = payload.b
     size = bytes.bytesize
@@ -37,7 +37,7 @@ class WebSocketPeer
 
   def send_frame(kind, payload = "", **options) = @connection << WebSocketPeer.frame(kind, payload, **options)
 
-  # @return [Frame] unmasked
+  # @return [Frame] with the unmasked payload
   def read
     first, second = @connection.read_exactly(2).bytes
     raise "a frame of a client must be masked" if second < 128
@@ -49,7 +49,7 @@ class WebSocketPeer
 
   def write(bytes) = @connection << bytes
 
-  # Answers each message with itself, pings with pongs, and a close with a close.
+  # Echoes each message, responds to pings with pongs, and to a close with a close.
   def echo
     loop do
       frame = read
@@ -71,7 +71,7 @@ class WebSocketPeer
     end
   end
 
-  # Four bytes at a time.
+  # Unmasks four bytes at a time.
   def unmasked(bytes, mask)
     words = (bytes + ("\0" * (-bytes.bytesize % 4))).unpack("N*").map { |word| word ^ mask }
     words.pack("N*").byteslice(0, bytes.bytesize)

@@ -4,7 +4,7 @@ require_relative "websocket_peer"
 
 # A WebSocketPeer on a FrameStream (RFC 8441).
 class WebSocketStreamPeer < WebSocketPeer
-  # What a peer reads of, and writes to.
+  # The connection of a peer, which reads from and writes to the stream.
   class Bytes
     def initialize(stream)
       @stream = stream

@@ -2,7 +2,8 @@
 
 require_relative "../test_helper"
 
-# Calls that poll for their answers (busy_poll:) end as those do that sleep. When a call polls: c/test_drive.c.
+# Calls with busy_poll: end as other calls do. When a call polls is tested in
+# c/transport/exchange/test_exchange_drive.c.
 class TestBusyPoll < TrunklineTest
   def test_answers_are_the_same
     server = serve
@@ -14,7 +15,7 @@ class TestBusyPoll < TrunklineTest
 
   def test_a_call_that_has_polled_in_vain_ends_in_time
     server = serve do |connection|
-      connection << answer while (request = connection.read_request) && request.target != "/silent"
+      connection << response_bytes while (request = connection.read_request) && request.target != "/silent"
       connection.stall
     end
     http = client(server.url, busy_poll: 0.001)

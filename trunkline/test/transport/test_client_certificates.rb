@@ -3,16 +3,18 @@
 require "pathname"
 require_relative "../test_helper"
 
-# The forms in which client_cert: and client_key: may be given.
+# The forms of client_cert: and client_key:.
 class TestClientCertificates < TrunklineTest
   PASSWORD = "c4n4ry password"
 
   def setup
     super
     @folder = Pathname(Dir.mktmpdir)
-    # The body tells whom the server takes the client for.
+    # The body is the common name of the client's certificate, as the server sees it.
     @server = serve_tls(context: { client_ca: true }) do |connection|
-      connection << answer(connection.socket.peer_cert.subject.to_s[/CN=([^,]+)/, 1]) while connection.read_request
+      while connection.read_request
+        connection << response_bytes(connection.socket.peer_cert.subject.to_s[/CN=([^,]+)/, 1])
+      end
     end
     identity = TestCA.identity(:client)
     @certificate = identity.certificate
@@ -28,12 +30,12 @@ class TestClientCertificates < TrunklineTest
   end
 
   def file(name, bytes) = (@folder / name).tap { |path| path.binwrite(bytes) }
-  # JRuby's openssl knows no private_to_pem, and has all of the key in to_pem.
+  # JRuby's openssl has no private_to_pem; its to_pem writes the whole key.
   def pem(key, *encryption) = key.public_send(key.respond_to?(:private_to_pem) ? :private_to_pem : :to_pem, *encryption)
   def encrypted(key = @key) = pem(key, OpenSSL::Cipher.new("aes-256-cbc"), PASSWORD)
   def pkcs12(password = PASSWORD) = OpenSSL::PKCS12.create(password, "name", @key, @certificate, @chain.drop(1))
 
-  # No text of the error has a credential, nor what a PEM file or a key of DER begins with.
+  # No text of the error contains a credential, or the beginning of a PEM file or of a DER key.
   def refused(**options)
     error = assert_raises(Trunkline::InvalidRequest) { secure_client(**options) }
     [error.message, error.inspect, error.cause.inspect].each { |text| refute_match(/c4n4ry|MIG|MII|BEGIN/, text) }
@@ -71,13 +73,13 @@ class TestClientCertificates < TrunklineTest
   def test_a_wrong_password_and_none
     certificate = file("cert.pem", @text)
     [encrypted, file("key.pem", encrypted)].each do |key|
-      told = refused(client_cert: certificate, client_key: key, client_key_password: "c4n4ry wrong")
-      assert_match(/\Aclient_key_password: is not the password/, told)
+      message = refused(client_cert: certificate, client_key: key, client_key_password: "c4n4ry wrong")
+      assert_match(/\Aclient_key_password: is not the password/, message)
     end
     assert_match(/is encrypted; give client_key_password:/, refused(client_cert: certificate, client_key: encrypted))
     ["", 5, "c4n4ry\0", :c4n4ry].each do |password|
-      told = refused(client_cert: certificate, client_key: encrypted, client_key_password: password)
-      assert_match(/\Aclient_key_password: must be a String/, told)
+      message = refused(client_cert: certificate, client_key: encrypted, client_key_password: password)
+      assert_match(/\Aclient_key_password: must be a String/, message)
     end
     assert_match(/client_key_password: needs client_cert:/, refused(client_key_password: PASSWORD))
   end
@@ -129,22 +131,23 @@ class TestClientCertificates < TrunklineTest
 
   def test_a_file_without_a_key
     certificate = file("certificate.pem", @text)
-    told = [[{ client_cert: certificate }, "client_cert #{certificate}", "; give client_key"],
-            [{ client_cert: @text, client_key: certificate }, "client_key #{certificate}", ""]]
-    told.each do |options, place, hint|
+    cases = [[{ client_cert: certificate }, "client_cert #{certificate}", "; give client_key"],
+             [{ client_cert: @text, client_key: certificate }, "client_key #{certificate}", ""]]
+    cases.each do |options, place, hint|
       message = assert_raises(Trunkline::TLSError) { secure_client(**options).get(@server.url) }.message
       assert_includes message, "#{place}: holds no private key that can be read#{hint})"
     end
   end
 
-  # OpenSSL has other words for a key of another kind.
+  # OpenSSL reports a key of another type with a different message.
   def test_a_key_of_another_certificate
     others = [OpenSSL::PKey::RSA.new(2048), OpenSSL::PKey::EC.generate("prime256v1")]
-    others.pop if RUBY_ENGINE == "jruby" && RUBY_VERSION < "3.4" # it cannot read what it writes of an EC key
+    others.pop if RUBY_ENGINE == "jruby" && RUBY_VERSION < "3.4" # JRuby cannot read the EC key that it writes
     others.each do |other|
       [other, file("other.pem", other.to_pem)].each do |key|
-        told = assert_raises(Trunkline::TLSError) { secure_client(client_cert: @text, client_key: key).get(@server.url) }
-        assert_match(/client_key \S+.*: is not the key of client_cert\)/, told.message)
+        http = secure_client(client_cert: @text, client_key: key)
+        error = assert_raises(Trunkline::TLSError) { http.get(@server.url) }
+        assert_match(/client_key \S+.*: is not the key of client_cert\)/, error.message)
       end
     end
   end

@@ -2,10 +2,10 @@
 
 require_relative "../test_helper"
 
-# A process that may open no more descriptors: idle connections are closed first, then each call is told of it, and all
-# goes on once there are some again. What happens to a process happens in one of its own.
+# A process that cannot open more descriptors closes idle connections first; then each call fails with an error, and
+# calls succeed again once descriptors are free. Each test runs in a separate process.
 class TestDescriptors < TrunklineTest
-  # Takes every descriptor that is left, runs the block, and gives them back.
+  # Opens all remaining descriptors, runs the block, and closes them.
   PRELUDE = <<~RUBY
     require "small_scheduler"
 
@@ -22,12 +22,12 @@ class TestDescriptors < TrunklineTest
 
     def outcome
       result = yield
-      result.is_a?(Trunkline::Response) ? result.status : told(result)
+      result.is_a?(Trunkline::Response) ? result.status : summary(result)
     rescue Exception => error
-      told(error)
+      summary(error)
     end
 
-    def told(error)
+    def summary(error)
       return error.class unless error.is_a?(Trunkline::Error)
 
       [error.class, error.sent, error.phase, error.errno == Errno::EMFILE::Errno, error.request&.url]
@@ -43,7 +43,7 @@ class TestDescriptors < TrunklineTest
       result
     end
 
-    WAYS = {
+    CALL_STYLES = {
       get: ->(http, url) { http.get(url) },
       stream: ->(http, url) { http.get(url, stream: true).tap(&:body) },
       batch: ->(http, url) { http.batch { |batch| batch.get(url) }.first },
@@ -57,32 +57,32 @@ class TestDescriptors < TrunklineTest
     HTTP = Trunkline.new(timeout: 5, max_idle: 8, ca_file: ENV["CA"])
     # Java reads its classes when they are first needed, for which it must open files.
     if RUBY_ENGINE == "jruby"
-      WAYS.each_value { |way| outcome { way.call(HTTP, "http://127.0.0.1:9") } }
+      CALL_STYLES.each_value { |way| outcome { way.call(HTTP, "http://127.0.0.1:9") } }
       Addrinfo.getaddrinfo("localhost", nil, nil, :STREAM)
     end
   RUBY
 
-  WAYS = %w[get stream batch each map future].freeze
+  CALL_STYLES = %w[get stream batch each map future].freeze
 
-  WAYS.each do |way|
+  CALL_STYLES.each do |way|
     define_method("test_#{way}_without_descriptors") do
       server = serve
       error, after = run_without(server.url, <<~RUBY)
-        error = without_descriptors { outcome { WAYS[:#{way}].call(HTTP, URL) } }
-        p [error, outcome { WAYS[:#{way}].call(HTTP, URL) }]
+        error = without_descriptors { outcome { CALL_STYLES[:#{way}].call(HTTP, URL) } }
+        p [error, outcome { CALL_STYLES[:#{way}].call(HTTP, URL) }]
       RUBY
-      assert_told error, server.url
+      assert_reported error, server.url
       assert_equal 200, after, "all goes on"
       assert_equal 1, server.requests.size
     end
 
     define_method("test_#{way}_closes_idle_connections_first") do
       server = serve
-      gauge = Gauge.new(3)
-      other = serve { |connection| connection << answer while connection.read_request && gauge.hold }
+      probe = ConcurrencyProbe.new(3)
+      other = serve { |connection| connection << response_bytes while connection.read_request && probe.wait }
       results = run_without(server.url, <<~RUBY, other.url)
         3.times.map { Thread.new { HTTP.get(OTHER) } }.each(&:join)
-        p [without_descriptors { outcome { WAYS[:#{way}].call(HTTP, URL) } }]
+        p [without_descriptors { outcome { CALL_STYLES[:#{way}].call(HTTP, URL) } }]
       RUBY
       assert_equal [200], results
     end
@@ -91,19 +91,20 @@ class TestDescriptors < TrunklineTest
       server = serve
       error, after = run_without(server.url, <<~RUBY)
         @scheduler = SmallScheduler.new
-        error = without_descriptors { in_reactor { outcome { WAYS[:#{way}].call(HTTP, URL) } } }
+        error = without_descriptors { in_reactor { outcome { CALL_STYLES[:#{way}].call(HTTP, URL) } } }
         @scheduler = nil
-        p [error, in_reactor { outcome { WAYS[:#{way}].call(HTTP, URL) } }]
+        p [error, in_reactor { outcome { CALL_STYLES[:#{way}].call(HTTP, URL) } }]
       RUBY
-      assert_told error, server.url
+      assert_reported error, server.url
       assert_equal 200, after
     end
   end
 
-  # Of the 100 descriptors half are for connections at most. Calls that wait for one go without if there are no more.
+  # At most half of the 100 descriptors are for connections. A call that waits in the queue does so without a descriptor
+  # when none is left.
   def test_more_fibers_than_descriptors
-    gauge = Gauge.new(50, 150)
-    server = serve { |connection| connection << answer while connection.read_request && gauge.hold }
+    probe = ConcurrencyProbe.new(50, 150)
+    server = serve { |connection| connection << response_bytes while connection.read_request && probe.wait }
     results = run_without(server.url, <<~RUBY)
       @scheduler = SmallScheduler.new
       results = []
@@ -114,7 +115,7 @@ class TestDescriptors < TrunklineTest
       p results
     RUBY
     assert_equal [200] * 150, results
-    assert_equal 50, gauge.most
+    assert_equal 50, probe.most
   end
 
   def test_futures_go_on_in_the_same_thread
@@ -129,13 +130,13 @@ class TestDescriptors < TrunklineTest
   def test_a_batch_gives_each_of_its_requests_an_error
     server = serve
     results = run_without(server.url, <<~RUBY)
-      p without_descriptors { HTTP.map([URL] * 5).map { |result| told(result) } }
+      p without_descriptors { HTTP.map([URL] * 5).map { |result| summary(result) } }
     RUBY
     assert_equal 5, results.size
-    results.each { |result| assert_told result, server.url }
+    results.each { |result| assert_reported result, server.url }
   end
 
-  # The resolver cannot look a name up either, and does not say why.
+  # The resolver cannot look a name up either, and does not report the reason.
   def test_a_name_that_cannot_be_looked_up
     server = serve
     url = server.url.sub("127.0.0.1", "localhost")
@@ -159,7 +160,7 @@ class TestDescriptors < TrunklineTest
     eval(result.out.gsub("Trunkline::", ":")) # rubocop:disable Security/Eval -- what the program above printed
   end
 
-  def assert_told(error, url)
+  def assert_reported(error, url)
     name, sent, phase, scarce, about = error
     assert_equal [:ConnectError, :none, true, url], [name, sent, scarce, about]
     assert_includes %i[queue connect], phase

@@ -3,35 +3,35 @@
 require "ipaddr"
 require_relative "../test_helper"
 require_relative "../support/http2/frame_server"
-require_relative "../support/own_names"
-require_relative "../support/ways_to_call"
+require_relative "../support/network_namespace"
+require_relative "../support/call_styles"
 
-# egress: whatever leads to an address that is not public is refused before anything is sent.
+# The option egress: every request to an address that is not public is refused before anything is sent.
 class TestEgress < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
   LOOPBACK = { allow: ["127.0.0.0/8"] }.freeze
 
   def test_nothing_is_refused_unless_it_is_asked_for
-    server = serve(answer("ok"))
+    server = serve(response_bytes("ok"))
     [nil, false].each { |egress| assert_equal "ok", client(server.url, egress: egress).get("/").body }
   end
 
   def test_the_error_tells_address_rule_and_that_nothing_was_sent
-    server = serve(answer)
+    server = serve(response_bytes)
     http = client(server.url, egress: :public)
-    each_way do |way, call|
+    each_call_style do |style, call|
       error = call.call(http, :get, "/")
-      assert_instance_of Trunkline::EgressRefused, error, way
+      assert_instance_of Trunkline::EgressRefused, error, style
       assert_kind_of Trunkline::ConnectionError, error
-      assert_equal [:none, :connect, 1], [error.sent, error.phase, error.attempt], way
+      assert_equal [:none, :connect, 1], [error.sent, error.phase, error.attempt], style
       assert_includes error.message, "127.0.0.1 is loopback (127.0.0.0/8, RFC 1122)"
     end
     assert_equal 0, server.connection_count
     assert_equal "ok", http.get("/", egress: nil).body
   end
 
-  # Forms of addresses that have led servers to themselves, their networks and their clouds.
+  # Addresses, in notations that have led servers to connect to themselves, their networks and their cloud's services.
   BYPASSES = %w[
     127.0.0.1 127.0.0.2 127.127.127.127 0.0.0.0 0.0.0.1 10.0.0.1 172.16.0.1 172.31.255.255 192.168.0.1 169.254.169.254
     169.254.170.2 100.100.100.200 192.0.0.192 168.63.129.16 100.64.0.1 198.18.0.1 224.0.0.1 240.0.0.1 255.255.255.255
@@ -40,7 +40,7 @@ class TestEgress < TrunklineTest
     [64:ff9b::7f00:1] [64:ff9b::169.254.169.254] [64:ff9b:1::10.0.0.1] [2002:7f00:1::] [2002:a9fe:a9fe::]
     [2001:0:7f00:1::] [2606:4700::5efe:10.0.0.1] [fc00::1] [fd00:ec2::254] [fd20:ce::254] [fe80::1] [fec0::1] [ff02::1]
   ].freeze
-  # What no URL may have as its host, so that no resolver reads it as an address that is not seen here.
+  # Hosts that no URL may have: a resolver might read them as an address that the check did not see.
   ODD = %w[
     127.1 127.0.1 2130706433 0x7f000001 0x7f.1 0x7f.0.0.1 017700000001 0177.0.0.1 0177.1 127.0.0.1.1 127.0.0.0x1 0
     0xa9fea9fe 2852039166 0251.0376.0251.0376 425.510.425.510 00000177.1 0x100000000 [::1%25lo] [fe80::1%25eth0]
@@ -59,7 +59,7 @@ class TestEgress < TrunklineTest
   end
 
   def test_an_odd_notation_is_no_address_that_is_not_seen
-    server = serve(answer)
+    server = serve(response_bytes)
     http = client(egress: :public, timeout: 2)
     ODD.each do |host|
       error = result_of { http.get("http://#{host}:#{server.port}/") }
@@ -68,9 +68,9 @@ class TestEgress < TrunklineTest
     assert_equal 0, server.connection_count
   end
 
-  # In the forms in which a mapper of full-width digits and dots reads an address.
+  # Full-width and circled characters, which a Unicode mapping turns into an address or a local name.
   def test_an_address_in_other_digits_is_the_address
-    server = serve(answer)
+    server = serve(response_bytes)
     ["１２７.0.0.1", "127。0。0。1", "①②⑦.⓪.⓪.①", "ⓛⓞⓒⓐⓛⓗⓞⓢⓣ"].each do |host|
       error = result_of { client.get("http://#{host}:#{server.port}/", egress: :public) }
       assert_includes [Trunkline::InvalidRequest, Trunkline::EgressRefused], error.class, host
@@ -79,11 +79,11 @@ class TestEgress < TrunklineTest
   end
 
   def test_a_redirect_does_not_lead_in
-    inside = serve(answer("secret"))
-    ways = ["http://127.0.0.1:#{inside.port}/", "http://[::ffff:127.0.0.1]:#{inside.port}/",
+    inside = serve(response_bytes("secret"))
+    urls = ["http://127.0.0.1:#{inside.port}/", "http://[::ffff:127.0.0.1]:#{inside.port}/",
             "http://localhost:#{inside.port}/"]
-    ways.each do |way|
-      outside = opened(ScriptedServer.answering(redirect(way), host: "127.0.0.2"))
+    urls.each do |url|
+      outside = opened(ScriptedServer.answering(redirect(url), host: "127.0.0.2"))
       http = client(outside.url, follow: 5, egress: { allow: ["127.0.0.2"] })
       error = assert_raises(Trunkline::EgressRefused) { http.get("/") }
       assert_includes error.message, "127.0.0.1 is loopback"
@@ -92,7 +92,7 @@ class TestEgress < TrunklineTest
   end
 
   def test_a_kept_connection_is_of_one_rule
-    server = opened(ScriptedServer.answering(answer("ok")))
+    server = opened(ScriptedServer.answering(response_bytes("ok")))
     http = client(server.url)
     2.times { http.get("/") }
     assert_raises(Trunkline::EgressRefused) { http.get("/", egress: :public) }
@@ -123,14 +123,14 @@ class TestEgress < TrunklineTest
   end
 
   def test_proxies_need_their_name
-    proxy = serve(answer("by the proxy"))
+    proxy = serve(response_bytes("by the proxy"))
     http = client("http://app.test", proxy: "127.0.0.1:#{proxy.port}", egress: :public)
     error = assert_raises(Trunkline::EgressRefused) { http.get("/") }
     assert_includes error.message, "proxy: true"
     assert_equal 0, proxy.connection_count
     through = http.with(egress: { proxy: true, ports: [80] })
     assert_equal "by the proxy", through.get("/").body
-    # The connection to the proxy is kept: each call over it is checked.
+    # The connection to the proxy stays open; each call over it is checked.
     assert_raises(Trunkline::EgressRefused) { through.get("http://10.0.0.1/") }
     assert_raises(Trunkline::EgressRefused) { through.get("http://app.test:8080/") }
     assert_equal 1, proxy.requests.size
@@ -170,7 +170,7 @@ class TestEgress < TrunklineTest
     RUBY
   end
 
-  # A name server whose first answer is 127.0.0.2, and every later one 127.0.0.1.
+  # A name server that gives the address 127.0.0.2 first, and 127.0.0.1 in every later response.
   CHANGING_NAMES = <<~'RUBY'
     asked = 0
     Thread.new do
@@ -205,7 +205,7 @@ class TestEgress < TrunklineTest
     RUBY
   end
 
-  # ---- any form of any address, with Ruby's own IPAddr as the judge ----
+  # ---- random notations of random addresses, compared with Ruby's IPAddr ----
 
   SPECIAL = %w[
     0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
@@ -216,7 +216,7 @@ class TestEgress < TrunklineTest
   NAT64 = IPAddr.new("64:ff9b::/96")
 
   def test_random_addresses_in_random_forms
-    proxy = opened(ScriptedServer.answering(answer("public")))
+    proxy = opened(ScriptedServer.answering(response_bytes("public")))
     http = client(proxy: "127.0.0.1:#{proxy.port}", egress: { proxy: true }, timeout: 20)
     seed = Random.new_seed
     random = Random.new(seed)
@@ -240,7 +240,7 @@ class TestEgress < TrunklineTest
     SPECIAL.any? { |network| network.family == address.family && network.include?(address) }
   end
 
-  # Half of them next to the ends of special networks.
+  # Half of the addresses are at the bounds of special networks.
   def random_address(random)
     range = SPECIAL.sample(random: random).to_range
     most = (1 << (range.first.ipv4? ? 32 : 128)) - 1
@@ -263,8 +263,8 @@ class TestEgress < TrunklineTest
   end
 
   def assert_program(code, expected, hosts: "127.0.0.1 localhost\n")
-    skip "namespaces (unshare, ip) are not to be had here" unless OwnNames.available?
-    result = OwnNames.run(code, hosts: hosts)
+    skip "namespaces (unshare, ip) are not to be had here" unless NetworkNamespace.available?
+    result = NetworkNamespace.run(code, hosts: hosts)
     assert_equal expected, result.out, result.err
   end
 end

@@ -1,15 +1,16 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require "support/asking_server"
+require "support/certificate_request_server"
 
-# Apache and IIS ask for a client's certificate when a path needs one: after the request has come.
+# Apache and IIS request a client's certificate when a path needs one: after they have received the request.
 class TestLateCertificates < TrunklineTest
   KNOWN = { client_cert: TestCA.certificate_file(:client), client_key: TestCA.key_file(:client) }.freeze
-  # How a server of that version asks. Java's TLS 1.3 cannot be asked.
-  WAYS = { "-tls1_2" => :ask_by_renegotiation, "-tls1_3" => :ask_after_handshake }.freeze
-  WAYS_HERE = RUBY_ENGINE == "jruby" ? WAYS.slice("-tls1_2").freeze : WAYS
-  # Java sends nothing well while it renegotiates, so that another connection is taken, which is not asked yet.
+  # How a server of that TLS version requests a certificate. Java's TLS 1.3 does not support such a request.
+  REQUEST_COMMANDS = { "-tls1_2" => :ask_by_renegotiation, "-tls1_3" => :ask_after_handshake }.freeze
+  SUPPORTED_COMMANDS = RUBY_ENGINE == "jruby" ? REQUEST_COMMANDS.slice("-tls1_2").freeze : REQUEST_COMMANDS
+  # Java sends no data correctly during a renegotiation, so the client opens another connection, on which the server has
+  # not requested a certificate yet.
   ASKED_IDLE = RUBY_ENGINE == "jruby" ? "unknown" : "known"
 
   def teardown
@@ -19,12 +20,12 @@ class TestLateCertificates < TrunklineTest
 
   def asking(version, **steps)
     @server&.stop
-    @server = AskingServer.new(version, **steps)
+    @server = CertificateRequestServer.new(version, **steps)
     @server.url
   end
 
   def test_a_certificate_is_shown
-    WAYS_HERE.each do |version, way|
+    SUPPORTED_COMMANDS.each do |version, way|
       http = secure_client(**KNOWN)
       url = asking(version, before: [way])
       first, second = Array.new(2) { http.get(url) }
@@ -34,20 +35,20 @@ class TestLateCertificates < TrunklineTest
   end
 
   def test_many_at_once
-    WAYS_HERE.each do |version, way|
+    SUPPORTED_COMMANDS.each do |version, way|
       url = asking(version, before: [way])
       assert_equal %w[known] * 3, secure_client(**KNOWN).map([url] * 3, concurrency: 1).map(&:body), version
     end
   end
 
   def test_who_has_none_says_so
-    WAYS_HERE.each do |version, way|
+    SUPPORTED_COMMANDS.each do |version, way|
       assert_equal "unknown", secure_client.get(asking(version, before: [way])).body, version
     end
   end
 
   def test_an_idle_connection_is_asked
-    WAYS_HERE.each do |version, way|
+    SUPPORTED_COMMANDS.each do |version, way|
       http = secure_client(**KNOWN)
       url = asking(version, after: [way])
       assert_equal ["unknown", ASKED_IDLE], Array.new(2) { http.get(url).body.tap { sleep 0.1 } }, version

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require_relative "../support/own_names"
+require_relative "../support/network_namespace"
 
-# Names with several addresses, and name servers that do not answer, in a little network of their own.
+# Names with several addresses, and name servers that do not respond, in a network namespace.
 class TestNames < TrunklineTest
-  # Defines silent(family, address, port = 0), which returns a port that takes no connection in.
+  # Defines silent(family, address, port = 0), which returns a port that accepts no connection.
   SILENT = <<~RUBY
     def silent(family, address, port = 0)
       full = Socket.new(family, :STREAM)
@@ -23,7 +23,7 @@ class TestNames < TrunklineTest
   private_constant :SILENT
 
   def setup
-    skip "namespaces (unshare, ip) are not to be had here" unless OwnNames.available?
+    skip "namespaces (unshare, ip) are not to be had here" unless NetworkNamespace.available?
     super
   end
 
@@ -109,11 +109,11 @@ class TestNames < TrunklineTest
       asked += 1 while server.recvfrom_nonblock(512, exception: false) != :wait_readable
       puts asked
     RUBY
-    # One for the address of each family.
+    # One query for each address family.
     assert_operator result.out.to_i, :<=, 2, result.err
   end
 
-  # RFC 8305: the next address is tried after 250 ms, and the slow one is not waited for.
+  # RFC 8305: the next address is tried after 250 ms, without waiting for the slow one.
   def test_a_silent_first_address_costs_a_quarter_of_a_second
     first, second = both_addresses
     assert_program(<<~RUBY, "second\n", hosts: hosts_of_both, takes: 0.25)
@@ -126,7 +126,7 @@ class TestNames < TrunklineTest
     RUBY
   end
 
-  # From then on there are two connections to wait for, while other fibers have their turns.
+  # After 250 ms the call waits for two connections, while other fibers run.
   def test_two_silent_addresses_in_a_fiber
     first, second = both_addresses
     assert_program(<<~RUBY, "Trunkline::ConnectTimeout true\n", hosts: hosts_of_both, takes: 0.6)
@@ -166,14 +166,16 @@ class TestNames < TrunklineTest
     ["127.0.0.1:9", "[::1]:9"].each { |address| assert_includes result.out, address }
   end
 
-  # The name server is silent, so each of these look-ups keeps its thread for 5 s, whatever its caller does.
+  # The name server does not respond, so each of these look-ups occupies its thread for 5 s, even if its caller gives
+  # up.
   { 24 => 3, 8000 => 0.5 }.each do |count, timeout|
     define_method(:"test_#{count}_names_that_do_not_answer_hold_up_no_other_one") do
       hosts = "127.0.0.1 localhost good.dead.test other.test\n"
       since, result = timed { run_program(beside_dead_names(count, timeout), hosts: hosts) }
       *times, errors = result.out.lines
       assert_equal 3, times.size, result.err
-      # Those names cost this process time of its own: some 500 threads begin to wait. Behind one of them it were 5 s.
+      # The look-ups without an answer slow this process down: some 300 threads start. Queued behind one of them, a name
+      # would take 5 s.
       times.each { |time| assert_took 0.0, time.to_f, 1.5, since: since }
       assert_empty errors.split - ["Trunkline::TotalTimeout", "Trunkline::ResolveError"]
     end
@@ -208,7 +210,8 @@ class TestNames < TrunklineTest
 
   private
 
-  # Three good names are asked for while the others wait: one beside them, one of another domain, one known before.
+  # Looks up three good names while the others wait: one of the same domain, one of another domain, one looked up
+  # before.
   def beside_dead_names(count, timeout)
     <<~RUBY
       port = answer_for_ever("127.0.0.1", "right")
@@ -232,7 +235,7 @@ class TestNames < TrunklineTest
 
   def hosts_of_both = "127.0.0.1 localhost\n::1 both.test\n127.0.0.1 both.test\n"
 
-  # In the order in which this system gives them (RFC 6724).
+  # The addresses in the order in which the system's resolver returns them (RFC 6724).
   def both_addresses
     code = "puts Addrinfo.getaddrinfo(\"both.test\", 80, nil, :STREAM).map(&:ip_address)"
     run_program(code, hosts: hosts_of_both).out.split.map do |address|
@@ -240,10 +243,10 @@ class TestNames < TrunklineTest
     end
   end
 
-  def run_program(code, **options) = OwnNames.run(code, **options)
+  def run_program(code, **options) = NetworkNamespace.run(code, **options)
 
-  # The last line that the program writes is how long it took.
-  # takes: seconds that the program's call takes, which it prints last.
+  # The last line that the program prints is the duration of its call.
+  # takes: the expected duration in seconds.
   def assert_program(code, expected, takes:, **options)
     since, result = timed { run_program(code, **options) }
     *lines, took = result.out.lines

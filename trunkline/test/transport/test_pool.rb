@@ -2,11 +2,11 @@
 
 require_relative "../test_helper"
 
-# Connections: kept, limited, waited for in turn, closed in time.
+# Connections of a pool: reuse, limits, the order of the queue, and when they are closed.
 class TestPool < TrunklineTest
   def test_at_most_as_many_connections_as_allowed
-    gauge = Gauge.new(2, 8)
-    server = serve { |connection| echo(connection) { gauge.hold } }
+    probe = ConcurrencyProbe.new(2, 8)
+    server = serve { |connection| echo(connection) { probe.wait } }
     http = client(server.url, max_connections_per_host: 2)
     bodies = Array.new(8) { |number| Thread.new { http.get("/#{number}").body } }.map(&:value)
     assert_equal Array.new(8) { |number| "/#{number}" }, bodies
@@ -14,11 +14,11 @@ class TestPool < TrunklineTest
   end
 
   def test_the_limit_is_per_host
-    gauge = Gauge.new(2)
-    servers = Array.new(2) { serve { |connection| echo(connection) { gauge.hold } } }
+    probe = ConcurrencyProbe.new(2)
+    servers = Array.new(2) { serve { |connection| echo(connection) { probe.wait } } }
     http = client(max_connections_per_host: 1)
     servers.map { |server| Thread.new { http.get(server.url) } }.each(&:join)
-    assert_equal 2, gauge.most
+    assert_equal 2, probe.most
   end
 
   def test_those_who_wait_are_served_in_turn
@@ -77,7 +77,7 @@ class TestPool < TrunklineTest
   end
 
   def test_a_failed_connection_frees_its_place
-    server = serve(script: [%i[read close], [:read, answer]])
+    server = serve(script: [%i[read close], [:read, response_bytes]])
     http = client(server.url, max_connections_per_host: 1)
     assert_raises(Trunkline::ConnectionClosed) { http.get("/") }
     assert_quick { assert_equal "ok", http.get("/").body }
@@ -87,8 +87,8 @@ class TestPool < TrunklineTest
   end
 
   def test_the_last_one_in_is_the_first_one_out
-    gauge = Gauge.new(3)
-    server = serve { |connection| echo(connection) { gauge.hold } }
+    probe = ConcurrencyProbe.new(3)
+    server = serve { |connection| echo(connection) { probe.wait } }
     http = client(server.url)
     Array.new(3) { Thread.new { http.get("/") } }.each(&:join)
     ids = Array.new(5) { http.get("/").connection.id }
@@ -121,7 +121,7 @@ class TestPool < TrunklineTest
     start = monotonic
     (last = http.get("/")) && sleep(0.01) until last&.connection&.id.to_i > first.connection.id || monotonic - start > 5
     assert_different_connection first, last
-    assert_operator monotonic - start, :<=, 0.5 + Metronome.lateness(0.6) + TOLERANCE
+    assert_operator monotonic - start, :<=, 0.5 + ClockJitter.lateness(0.6) + TOLERANCE
     assert_equal :eof, server.ended
   end
 
@@ -142,7 +142,7 @@ class TestPool < TrunklineTest
   end
 
   def test_keep_alive_timeout_of_the_server_is_honoured
-    server = serve(answer("ok", "Keep-Alive" => "timeout=1"))
+    server = serve(response_bytes("ok", "Keep-Alive" => "timeout=1"))
     http = client(server.url)
     http.get("/")
     sleep 1.0
@@ -167,8 +167,8 @@ class TestPool < TrunklineTest
   end
 
   def test_at_most_as_many_idle_ones_as_allowed
-    gauge = Gauge.new(5)
-    server = serve { |connection| echo(connection) { gauge.hold } }
+    probe = ConcurrencyProbe.new(5)
+    server = serve { |connection| echo(connection) { probe.wait } }
     http = client(server.url, max_idle: 2)
     Array.new(5) { Thread.new { http.get("/") } }.each(&:join)
     eventually { server.connections.compact.count(&:ended) == 3 }
@@ -182,15 +182,15 @@ class TestPool < TrunklineTest
   end
 
   def test_two_hosts_do_not_share
-    one = serve(answer("one"))
-    two = serve(answer("two"))
+    one = serve(response_bytes("one"))
+    two = serve(response_bytes("two"))
     http = client
     2.times { assert_equal %w[one two], [http.get(one.url).body, http.get(two.url).body] }
   end
 
   def test_connect_to_is_part_of_the_key
-    one = serve(answer("one"))
-    two = serve(answer("two"))
+    one = serve(response_bytes("one"))
+    two = serve(response_bytes("two"))
     http = client
     bodies = [one, two].map { |server| opened(http.with(connect_to: "127.0.0.1:#{server.port}")).get("http://same.test/").body }
     assert_equal %w[one two], bodies
@@ -226,15 +226,15 @@ class TestPool < TrunklineTest
 
   private
 
-  # The block is called between each request and its answer.
+  # Runs the block between each request and its response.
   def echo(connection, prefix = "")
     while (request = connection.read_request)
       yield if block_given?
-      connection << answer(prefix + request.target)
+      connection << response_bytes(prefix + request.target)
     end
   end
 
-  # A thread whose call is in the queue, with which there are so many.
+  # Starts a thread whose call enters the queue; returns once `count` calls are in the queue.
   def waiting_for(http, count, &call)
     Thread.new(&call).tap { eventually { http.stats[:waiting] == count } }
   end

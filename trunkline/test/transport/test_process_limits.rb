@@ -2,7 +2,7 @@
 
 require_relative "../support/http2/http2_test"
 
-# What all clients of the process together may use: connections, and bytes of answers that nobody has taken.
+# Limits for all clients of the process together: connections, and bytes of responses that callers have not read.
 class TestProcessLimits < HTTP2Test
   def setup
     super
@@ -21,24 +21,24 @@ class TestProcessLimits < HTTP2Test
 
   def test_so_many_connections_over_all_clients_and_hosts
     limit(max_connections: 2)
-    gauge = Gauge.new(2, 9)
-    servers = Array.new(3) { serve { |connection| echo(connection) { gauge.hold } } }
+    probe = ConcurrencyProbe.new(2, 9)
+    servers = Array.new(3) { serve { |connection| echo(connection) { probe.wait } } }
     clients = [client, client(max_idle: 4), client(max_idle: 4)]
     urls = servers.flat_map { |server| [server.url] * 3 }
     bodies = urls.each_with_index.map { |url, at| Thread.new { clients[at % 3].get(url).body } }.map(&:value)
     assert_equal ["/"] * 9, bodies
-    assert_equal 2, gauge.most
+    assert_equal 2, probe.most
     assert_equal 0, Trunkline.stats[:connections_in_use]
   end
 
   def test_in_batches_and_singly
     limit(max_connections: 2)
-    gauge = Gauge.new(2, 10)
-    server = serve { |connection| echo(connection) { gauge.hold } }
+    probe = ConcurrencyProbe.new(2, 10)
+    server = serve { |connection| echo(connection) { probe.wait } }
     single = Thread.new { Array.new(2) { client(max_idle: 1).get(server.url).status } }
     assert_equal [200] * 8, client.map(["#{server.url}x"] * 8, concurrency: 8).map(&:status)
     assert_equal [200] * 2, single.value
-    assert_equal 2, gauge.most
+    assert_equal 2, probe.most
   end
 
   def test_the_wait_is_that_of_the_queue_and_says_why
@@ -93,9 +93,9 @@ class TestProcessLimits < HTTP2Test
 
   def test_what_is_told_of_them
     limit(max_connections: 7, max_buffered_bytes: 2_000_000)
-    told = { connections_in_use: 0, max_connections: 7, buffered_bytes: 0, max_buffered_bytes: 2_000_000 }
-    assert_equal told, Trunkline.stats.slice(*told.keys)
-    assert_equal told, client.stats.slice(*told.keys)
+    expected = { connections_in_use: 0, max_connections: 7, buffered_bytes: 0, max_buffered_bytes: 2_000_000 }
+    assert_equal expected, Trunkline.stats.slice(*expected.keys)
+    assert_equal expected, client.stats.slice(*expected.keys)
   end
 
   def test_the_usual_ones
@@ -123,13 +123,13 @@ class TestProcessLimits < HTTP2Test
   end
 
   PIECE = "x" * 16_384
-  # More than a stream may ever send unread.
+  # Number of pieces in a response: more than a narrow HTTP/2 stream window (64 KiB) holds.
   MUCH = 40
 
   def test_answers_over_http2_that_nobody_reads_are_stopped
     limit(max_buffered_bytes: 8 * 1_048_576)
     server = serve_frames { |stream| send_much(stream) }
-    http = h2_client(server.url, timeout: 30) # what all take is the speed of the server, which is in Ruby
+    http = h2_client(server.url, timeout: 30) # the server, which is in Ruby, decides how long all responses take
     unread = Array.new(30) { |number| http.get("/#{number}", stream: true) }
     assert_includes 1..(8 * 1_048_576), Trunkline.stats[:buffered_bytes]
     assert_sent_at_most 8 * 1_048_576
@@ -167,7 +167,7 @@ class TestProcessLimits < HTTP2Test
     limit(max_buffered_bytes: 1_048_576)
     http = h2_client(serve_frames { |stream| stream.answer(PIECE * MUCH) }.url)
     quietly do
-      GC.disable # no collection but that for which the call that waits asks
+      GC.disable # no collection but the one that the waiting call starts
       16.times { |number| Thread.new { http.get("/#{number}", stream: true) && nil }.join }
       assert_equal PIECE.bytesize * MUCH, assert_quick(2) { http.get("/") }.body.bytesize
     end
@@ -177,7 +177,7 @@ class TestProcessLimits < HTTP2Test
 
   private
 
-  # Without a warning of what is dropped.
+  # Without the warning about dropped responses.
   def quietly
     verbose = $VERBOSE
     $VERBOSE = false
@@ -207,7 +207,7 @@ class TestProcessLimits < HTTP2Test
   def echo(connection)
     while (request = connection.read_request)
       yield
-      connection << answer(request.target)
+      connection << response_bytes(request.target)
     end
   end
 end

@@ -3,11 +3,11 @@
 require_relative "../test_helper"
 %w[microsocks squid tinyproxy].each { |name| require_relative "../support/#{name}" }
 
-# Calls through Debian's squid, tinyproxy and microsocks.
+# Calls through squid, tinyproxy and microsocks, as packaged by Debian.
 class TestProxies < TrunklineTest
   SQUID_LOGIN = "robin:p%40ss%20word%2F1"
 
-  # Both authorities: squid shows its certificate without the chain.
+  # Trusts both authorities: squid sends its certificate without the chain.
   def through(proxy, base = nil, **options)
     client(base, proxy: proxy, ca_file: TestCA.client_authorities_file, **options)
   end
@@ -51,7 +51,7 @@ class TestProxies < TrunklineTest
   def test_squid_with_a_password
     plain = serve
     secure = serve_tls
-    http = through(Squid.guarded.url(credentials: SQUID_LOGIN))
+    http = through(Squid.with_password.url(credentials: SQUID_LOGIN))
     assert_equal "ok", http.get(plain.url).body
     assert_equal "ok", http.get(secure.url).body
     assert_nil plain.requests.last["Proxy-Authorization"]
@@ -61,7 +61,7 @@ class TestProxies < TrunklineTest
   def test_squid_refuses_when_the_password_is_missing_or_wrong
     plain = serve
     secure = serve_tls
-    [Squid.guarded.url, Squid.guarded.url(credentials: "robin:wrong")].each do |proxy|
+    [Squid.with_password.url, Squid.with_password.url(credentials: "robin:wrong")].each do |proxy|
       error = assert_raises_with(Trunkline::ProxyError, phase: :connect, sent: :none, status: 407) do
         through(proxy).get(secure.url)
       end
@@ -78,12 +78,12 @@ class TestProxies < TrunklineTest
 
   def test_squid_refuses_requests_among_many
     plain = serve
-    results = through(Squid.guarded.url).map([plain.url, plain.url])
+    results = through(Squid.with_password.url).map([plain.url, plain.url])
     assert_equal [[Trunkline::ProxyError, 407]] * 2, results.map { |error| [error.class, error.status] }
   end
 
   def test_no_proxy
-    proxy = serve(answer("proxied"))
+    proxy = serve(response_bytes("proxied"))
     server = serve
     port = server.port
     { "127.0.0.1" => "ok", "127.0.0.0/8, other.test" => "ok", %W[a.test 127.0.0.1:#{port}] => "ok", "*" => "ok",
@@ -121,7 +121,7 @@ class TestProxies < TrunklineTest
 
   def test_a_large_body_each_way_through_tls_in_tls
     body = Random.bytes(3_000_000)
-    server = serve_tls { |connection| connection << answer(connection.read_request.body) }
+    server = serve_tls { |connection| connection << response_bytes(connection.read_request.body) }
     assert_equal body, through(Squid.instance.url(:secure)).post(server.url, body: body).body
   end
 
@@ -168,12 +168,12 @@ class TestProxies < TrunklineTest
 
   def test_socks_with_a_password
     server = serve
-    assert_equal "ok", through(Microsocks.guarded.url).get(server.url).body
+    assert_equal "ok", through(Microsocks.with_password.url).get(server.url).body
     error = assert_raises_with(Trunkline::ProxyError, phase: :connect, sent: :none, status: nil) do
-      through(Microsocks.guarded.url(credentials: "robin:wrong")).get(server.url)
+      through(Microsocks.with_password.url(credentials: "robin:wrong")).get(server.url)
     end
     assert_match(/did not accept the user and password/, error.message)
-    error = assert_raises(Trunkline::ProxyError) { through(Microsocks.guarded.url(credentials: nil)).get(server.url) }
+    error = assert_raises(Trunkline::ProxyError) { through(Microsocks.with_password.url(credentials: nil)).get(server.url) }
     assert_match(/wants a user and a password/, error.message)
   end
 
@@ -182,7 +182,7 @@ class TestProxies < TrunklineTest
     open = through(Microsocks.instance.url)
     first = open.get(server.url)
     assert_same_connection first, open.get(server.url)
-    [false, Microsocks.guarded.url, Tinyproxy.url].each do |proxy|
+    [false, Microsocks.with_password.url, Tinyproxy.url].each do |proxy|
       assert_different_connection first, open.get(server.url, proxy: proxy)
     end
     assert_same_connection first, open.get(server.url)

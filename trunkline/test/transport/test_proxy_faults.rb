@@ -2,7 +2,8 @@
 
 require_relative "../test_helper"
 
-# Proxies that refuse, stall, lie and leave: each is one clear error, and nothing reaches the server's ears.
+# Proxies that refuse, stall, send wrong replies or close the connection: the call fails with one clear error, and
+# nothing reaches the server.
 class TestProxyFaults < TrunklineTest
   TARGET = "https://api.test/secret?token=1"
   SOCKS_GRANTED = "\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00".b
@@ -11,7 +12,7 @@ class TestProxyFaults < TrunklineTest
     secure_client(proxy: "#{scheme}://#{proxy.address}", **options).get(url)
   end
 
-  # What an HTTP proxy answers to CONNECT, and what is told of it.
+  # Returns the error of a call when the HTTP proxy responds to CONNECT with these bytes.
   def refused_by(bytes, **options)
     proxy = serve do |connection|
       connection.read_request
@@ -30,13 +31,13 @@ class TestProxyFaults < TrunklineTest
   def reading(count) = ->(connection) { connection.read_exactly(count) }
 
   def test_connect_says_where_to_and_nothing_else
-    proxy = serve(answer("no", status: "403 Forbidden"))
+    proxy = serve(response_bytes("no", status: "403 Forbidden"))
     assert_raises(Trunkline::ProxyError) { connect_through(proxy, headers: { "Authorization" => "Bearer secret" }) }
     assert_equal "CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n\r\n", proxy.raw_requests.last
   end
 
   def test_a_refusal_is_told_with_its_status_fields_and_body
-    error = refused_by(answer("go away", status: "403 Not You", "X-Why" => "policy"))
+    error = refused_by(response_bytes("go away", status: "403 Not You", "X-Why" => "policy"))
     assert_equal 403, error.status
     assert_equal "policy", error.headers["X-Why"]
     assert_equal "go away", error.body
@@ -46,13 +47,13 @@ class TestProxyFaults < TrunklineTest
   end
 
   def test_a_refusal_in_chunks_until_close_and_after_a_1xx
-    assert_equal "go away", refused_by(chunked_answer("go ", "away").sub("200 OK", "502 Bad")).body
+    assert_equal "go away", refused_by(chunked_response("go ", "away").sub("200 OK", "502 Bad")).body
     assert_equal "go away", refused_by("HTTP/1.0 502 Bad\r\n\r\ngo away").body
-    assert_equal "go", refused_by("HTTP/1.1 102 Wait\r\n\r\n#{answer("go", status: "403 No")}").body
+    assert_equal "go", refused_by("HTTP/1.1 102 Wait\r\n\r\n#{response_bytes("go", status: "403 No")}").body
   end
 
   def test_a_refusal_is_cut_where_it_is_long_and_told_where_it_stalls
-    assert_equal 16_384, refused_by(answer("x" * 100_000, status: "500 Sorry")).body.bytesize
+    assert_equal 16_384, refused_by(response_bytes("x" * 100_000, status: "500 Sorry")).body.bytesize
     stalling = serve(script: [[:read, "HTTP/1.1 407 Who\r\nContent-Length: 9\r\n\r\nhalf", :stall]])
     error = assert_raises_with(Trunkline::ProxyError, status: 407, body: "half") do
       connect_through(stalling, timeout: { connect: 0.5, total: 5 })
@@ -145,7 +146,7 @@ class TestProxyFaults < TrunklineTest
       seen = connection.read_exactly(4 + 1 + 8 + 2)
       connection << SOCKS_GRANTED
       connection.read_request
-      connection << answer
+      connection << response_bytes
     end
     response = connect_through(proxy, scheme: "socks5h", url: "http://api.test:8080/")
     assert_equal "ok", response.body
@@ -160,7 +161,7 @@ class TestProxyFaults < TrunklineTest
         connection.read_exactly(15)
         connection.drip("\x05\x00\x00#{address}\x00\x50".b, every: 0.001)
         connection.read_request
-        connection << answer
+        connection << response_bytes
       end
       assert_equal "ok", connect_through(proxy, scheme: "socks5h", url: "http://api.test:8080/").body
     end

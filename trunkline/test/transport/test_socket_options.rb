@@ -3,11 +3,11 @@
 require_relative "../test_helper"
 require_relative "../support/descriptor_on_jruby" if RUBY_ENGINE == "jruby"
 
-# bind:, tcp_keepalive: and tcp_user_timeout:, as the server and the kernel see them.
+# The options bind:, tcp_keepalive: and tcp_user_timeout:, as the server and the kernel see their effects.
 class TestSocketOptions < TrunklineTest
   def peers(server) = server.connections.map { |connection| connection.tcp.remote_address.ip_address }
 
-  # The client's end of its only connection, looked at through its descriptor.
+  # Returns the client's socket of its only connection, made from its descriptor.
   def socket_of(response)
     port = response.connection.address[/\d+\z/].to_i
     return DescriptorOnJRuby.connected_to(port) || flunk("no socket to port #{port}") if RUBY_ENGINE == "jruby"
@@ -34,7 +34,7 @@ class TestSocketOptions < TrunklineTest
   end
 
   def test_a_local_address
-    server = serve { |connection| connection << answer while connection.read_request }
+    server = serve { |connection| connection << response_bytes while connection.read_request }
     http = client(bind: "127.0.0.2")
     http.get(server.url)
     http.get(server.url, bind: "127.0.0.3")

@@ -2,7 +2,7 @@
 
 require_relative "../test_helper"
 
-# Ways to a server: names, addresses of both families, other addresses, Unix sockets.
+# Connecting to a server: names, addresses of both families, other addresses, Unix sockets.
 class TestSockets < TrunklineTest
   stressable
 
@@ -21,7 +21,7 @@ class TestSockets < TrunklineTest
     assert_includes response.connection.address, "127.0.0.1"
   end
 
-  # In a process of its own, whose cache does not know the name yet.
+  # Runs in a separate process, whose cache does not contain the name yet.
   def test_a_name_is_resolved_once
     result = Subprocess.run(<<~RUBY)
       2.times do
@@ -49,7 +49,7 @@ class TestSockets < TrunklineTest
     end
   end
 
-  # The certificate is that of localhost, whatever the path.
+  # The certificate is for localhost, whatever the path of the socket.
   def test_tls_over_a_unix_socket
     path = Nginx.unix_path(:tls)
     http = secure_client("https://localhost", unix: path)
@@ -78,8 +78,8 @@ class TestSockets < TrunklineTest
   end
 
   def test_connect_to_for_one_host
-    elsewhere = serve(answer("elsewhere"))
-    other = serve(answer("other"))
+    elsewhere = serve(response_bytes("elsewhere"))
+    other = serve(response_bytes("other"))
     http = client(connect_to: { "elsewhere.test:80" => "127.0.0.1:#{elsewhere.port}" })
     assert_equal "elsewhere", http.get("http://elsewhere.test/").body
     assert_equal "other", http.get(other.url).body
@@ -90,7 +90,7 @@ class TestSockets < TrunklineTest
     assert_equal "ok", client(connect_to: "localhost:#{server.port}").get("http://elsewhere.test/").body
   end
 
-  # RFC 8305: an address that refuses costs nothing, the other family is tried at once.
+  # RFC 8305: an address that refuses the connection costs no time: the other family is tried at once.
   def test_a_server_on_one_family_is_found
     only4 = serve
     assert_quick(0.5) { assert_equal "ok", client.get(only4.url(host: "localhost")).body }
@@ -102,7 +102,7 @@ class TestSockets < TrunklineTest
     assert_took_less 4.9, seconds
   end
 
-  # How long a resolver takes depends on the machine; that it is never longer than asked does not.
+  # The time that a resolver takes depends on the machine; the call must never wait longer than its timeout.
   def test_the_resolver_is_left_in_time
     http = client(timeout: { resolve: 0.1, total: 5 })
     seconds, error = raised_after(Trunkline::ResolveTimeout, Trunkline::ResolveError) do
@@ -127,12 +127,13 @@ class TestSockets < TrunklineTest
     http = client(serve.url)
     http.get("/")
     refute_empty connections("/proc/#{Process.pid}/fd")
-    assert_empty connections("/proc/self/fd") # those of the program that lists them
+    assert_empty connections("/proc/self/fd") # the descriptors of ls
   end
 
   private
 
-  # The sockets that a program finds there which are of TCP: programs of JRuby inherit one of Java's own, which is not.
+  # Returns the TCP sockets among the descriptors that a child program sees in that folder. Programs started by JRuby
+  # inherit a socket of Java's that is not TCP.
   def connections(folder)
     tcp = %w[tcp tcp6].flat_map { |table| File.readlines("/proc/net/#{table}").drop(1).map { |line| line.split[9] } }
     IO.popen(["ls", "-l", folder], &:read).scan(/socket:\[(\d+)\]/).flatten & tcp

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require_relative "../support/rehearsal"
+require_relative "../support/warm_up_run"
 
-# Each phase has its own clock, its own error, and never a second attempt.
+# Each phase has its own timeout and its own error, and a timeout never causes a second attempt.
 class TestTimeouts < TrunklineTest
-  include Rehearsal
+  include WarmUpRun
 
   ASKED = 0.3
 
@@ -44,7 +44,7 @@ class TestTimeouts < TrunklineTest
   end
 
   def test_first_byte_on_a_reused_connection
-    server = serve(script: [[:read, answer, :read, :stall]])
+    server = serve(script: [[:read, response_bytes, :read, :stall]])
     http = client(server.url)
     http.get("/")
     sleep 0.05
@@ -66,7 +66,9 @@ class TestTimeouts < TrunklineTest
   end
 
   def test_read_counts_between_bytes
-    server = serve { |connection| connection.read_request && connection.drip(answer("x" * 20), every: 0.1, size: 8) }
+    server = serve do |connection|
+      connection.read_request && connection.drip(response_bytes("x" * 20), every: 0.1, size: 8)
+    end
     response = client(server.url, timeout: { read: 0.4, first_byte: 0.4, total: 5 }).get("/")
     assert_equal "x" * 20, response.body
   end
@@ -76,9 +78,9 @@ class TestTimeouts < TrunklineTest
     http = client(server.url, timeout: { write: ASKED, total: 5 })
     body = "x" * 50_000_000
     seconds, error = raised_after(Trunkline::WriteTimeout) { http.post("/", body: body) }
-    # The clock runs since the last byte was taken: some megabytes go into the buffers of both sides before, and the
-    # kernel may take some more at any time before the limit.
-    assert_includes (ASKED - 0.01)..((2 * ASKED) + 0.05 + Metronome.lateness(seconds)), seconds
+    # The write timeout starts at the last byte that the socket accepted: both sides buffer some megabytes first, and
+    # the kernel may accept more bytes at any time before the limit.
+    assert_includes (ASKED - 0.01)..((2 * ASKED) + 0.05 + ClockJitter.lateness(seconds)), seconds
     assert_facts error, phase: :write, sent: :partial, attempt: 1
     server.wait_for_connections(1)
     assert_equal 1, server.connection_count
@@ -86,7 +88,7 @@ class TestTimeouts < TrunklineTest
 
   def test_queue
     gate = Queue.new
-    server = serve { |connection| connection.read_request && gate.pop && connection << answer }
+    server = serve { |connection| connection.read_request && gate.pop && connection << response_bytes }
     http = client(server.url, max_connections_per_host: 1, timeout: { queue: ASKED, total: 5 })
     first = Thread.new { http.get("/first") }
     server.wait_for_requests(1)
@@ -171,7 +173,7 @@ class TestTimeouts < TrunklineTest
   end
 
   def test_the_connection_of_a_timed_out_call_is_closed
-    server = serve(script: [%i[read stall], [:read, answer("right")]])
+    server = serve(script: [%i[read stall], [:read, response_bytes("right")]])
     http = client(server.url)
     assert_raises(Trunkline::TimeoutError) { http.get("/", timeout: 0.3) }
     assert_equal :eof, server.ended
@@ -179,9 +181,9 @@ class TestTimeouts < TrunklineTest
   end
 
   def test_a_late_answer_is_never_the_next_ones
-    # Late: when the client has left, or has asked for something else.
+    # Waits until the client has closed the connection or sent another request.
     late = ->(connection) { connection.tcp.wait_readable(5) }
-    server = serve(script: [[:read, late, answer("late"), :stall], [:read, answer("right")]])
+    server = serve(script: [[:read, late, response_bytes("late"), :stall], [:read, response_bytes("right")]])
     http = client(server.url)
     assert_raises(Trunkline::TimeoutError) { http.get("/", timeout: 0.3) }
     sleep 0.1
@@ -210,14 +212,14 @@ class TestTimeouts < TrunklineTest
   end
 
   def test_missing_phases_are_bounded_by_the_total_alone
-    server = serve { |connection| connection.read_request && sleep(0.4) && connection << answer }
+    server = serve { |connection| connection.read_request && sleep(0.4) && connection << response_bytes }
     assert_equal "ok", client(server.url, timeout: { connect: 0.3, total: 5 }).get("/").body
   end
 
-  # What no clock can count, in every way to call.
+  # Timeouts longer than a clock can count, in every way to call.
   [1e9, 1e10, 1e19, 1e300, 10**30, Rational(10**30, 3)].each do |seconds|
     define_method(:"test_a_timeout_of_#{seconds}_is_never_reached") do
-      server = serve { |connection| connection << answer while connection.read_request && sleep(0.05) }
+      server = serve { |connection| connection << response_bytes while connection.read_request && sleep(0.05) }
       phases = Trunkline::Timeouts::NAMES.to_h { |name| [name, seconds] }
       [seconds, phases].each do |timeout|
         http = client(server.url, timeout: timeout, follow: 3, idle_timeout: seconds, max_age: seconds,
@@ -246,7 +248,7 @@ class TestTimeouts < TrunklineTest
       early = connection.read_unexpected(0.2)
       connection << "HTTP/1.1 100 Continue\r\n\r\n"
       connection.read_exactly(10) unless early
-      connection << answer(early ? "came early" : "waited")
+      connection << response_bytes(early ? "came early" : "waited")
     end
     assert_equal "waited", client(server.url).post("/", body: "x" * 10, expect: 1e10).body
   end

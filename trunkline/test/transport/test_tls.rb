@@ -2,11 +2,11 @@
 
 require_relative "../test_helper"
 
-# Who is believed, and what is said when nobody is.
+# Which certificates are accepted, and the errors for the others.
 class TestTLS < TrunklineTest
   stressable
 
-  # identity of the server => what its error must say
+  # identity of the server => text in the message of the error
   REFUSED = {
     expired: /expired/,
     not_yet_valid: /not yet valid/,
@@ -16,7 +16,7 @@ class TestTLS < TrunklineTest
     wrong_host: /localhost/
   }.freeze
 
-  # What an error names where it is not the server's own certificate, or not by its subject.
+  # The name in the message, where it is not the subject of the server's own certificate.
   SUBJECTS = { wrong_host: /wrong.(host|test)/ }.freeze
 
   REFUSED.each do |identity, reason|
@@ -71,7 +71,7 @@ class TestTLS < TrunklineTest
     assert_includes refused.message, "OpenSSL::X509::Store"
   end
 
-  # OpenSSL finds a directory's certificates when it needs them, also where the store is of another copy of OpenSSL.
+  # OpenSSL reads a directory's certificates when it needs them, also if the store belongs to another copy of OpenSSL.
   def test_a_store_of_a_directory
     url = serve_tls.url(host: "localhost")
     store = store_of(TestCA.ca_path)
@@ -79,7 +79,7 @@ class TestTLS < TrunklineTest
     assert_raises(Trunkline::CertificateError) { client(ca_store: store_of(TestCA.empty_ca_path)).get(url) }
   end
 
-  # JRuby's has no add_path.
+  # JRuby's OpenSSL::X509::Store has no add_path.
   def store_of(folder)
     OpenSSL::X509::Store.new.tap do |store|
       RUBY_ENGINE == "jruby" ? Dir["#{folder}/*.0"].each { |file| store.add_file(file) } : store.add_path(folder)
@@ -108,7 +108,7 @@ class TestTLS < TrunklineTest
     end
   end
 
-  # nginx tells what it was told: JRuby's openssl does not tell a server.
+  # nginx reports the server name that it received, because JRuby's openssl does not report it to a server.
   def test_server_name_indication
     http = client(connect_to: "127.0.0.1:#{Nginx.port(:tls)}", verify: false)
     names = %w[example.test a.wild.test.].map { |host| http.get("https://#{host}/server_name").body }
@@ -150,7 +150,7 @@ class TestTLS < TrunklineTest
   end
 
   def test_verification_is_not_skipped_by_a_session_of_an_unverified_connection
-    server = serve_tls(identity: :unknown_ca, script: [[:read, answer, :close]])
+    server = serve_tls(identity: :unknown_ca, script: [[:read, response_bytes, :close]])
     loose = client(verify: false)
     2.times { assert_equal "ok", loose.get(server.url).body }
     assert_raises(Trunkline::CertificateError) { secure_client.get(server.url) }
@@ -158,7 +158,7 @@ class TestTLS < TrunklineTest
   end
 
   def test_a_session_of_one_name_does_not_serve_another
-    server = serve_tls(identity: :example, script: [[:read, answer, :close]])
+    server = serve_tls(identity: :example, script: [[:read, response_bytes, :close]])
     http = secure_client(connect_to: "127.0.0.1:#{server.port}")
     2.times { http.get("https://example.test/") }
     assert_raises(Trunkline::CertificateError) { http.get("https://elsewhere.test/") }
@@ -176,7 +176,7 @@ class TestTLS < TrunklineTest
 
   def test_a_connection_is_not_shared_between_client_certificates
     server = serve_tls(context: { client_ca: true }) do |connection|
-      connection << answer(connection.socket.peer_cert.subject.to_s) while connection.read_request
+      connection << response_bytes(connection.socket.peer_cert.subject.to_s) while connection.read_request
     end
     bodies = %i[client second_client].flat_map do |identity|
       http = client_with(identity)
@@ -215,8 +215,8 @@ class TestTLS < TrunklineTest
     options = { client_cert: TestCA.certificate_file(:client), client_key: TestCA.key_file(:second_client) }
     server = serve_tls
     error = assert_raises(Trunkline::TLSError) { secure_client(**options).get(server.url("/x")) }
-    told = "client_key #{options[:client_key]}: is not the key of client_cert"
-    assert_match(/\AGET .x at #{server.address} .*#{told}/, error.message)
+    reason = "client_key #{options[:client_key]}: is not the key of client_cert"
+    assert_match(/\AGET .x at #{server.address} .*#{reason}/, error.message)
     assert_match(/nothing of the request was sent\z/, error.message)
     assert_equal [:none, :tls, server.url("/x")], [error.sent, error.phase, error.request.url]
   end
@@ -235,7 +235,8 @@ class TestTLS < TrunklineTest
     assert_raises(Trunkline::TLSError) { secure_client.get(serve(tls: context).url) }
   end
 
-  # nginx tells which are: JRuby's openssl does not tell a server. The name is one to which no other test has a session.
+  # nginx reports which sessions are resumed, because JRuby's openssl does not report it to a server. No other test has
+  # a session for this name.
   { tls: "", tls12: "_with_tls_1_2" }.each do |listener, suffix|
     define_method(:"test_sessions_are_resumed#{suffix}") do
       http = client("https://#{listener}.sessions.test", connect_to: "127.0.0.1:#{Nginx.port(listener)}", verify: false)
@@ -278,7 +279,7 @@ class TestTLS < TrunklineTest
   def test_a_server_that_leaves_in_the_handshake
     %i[close reset].each do |way|
       server = serve do |connection|
-        connection.read_exactly(1) # of the hello: before, connect itself may meet the reset
+        connection.read_exactly(1) # of the ClientHello: a reset before that may make connect itself fail
         connection.public_send(way)
       end
       error = assert_raises(Trunkline::TLSError, Trunkline::ConnectionClosed) do
@@ -304,13 +305,13 @@ class TestTLS < TrunklineTest
     assert_equal 200 * Nginx::MEBIBYTE, secure_client(timeout: 20).get(Nginx.url("/big", :tls)).body.bytesize
   end
 
-  # A record that the socket does not take whole is neither lost nor left unsent.
+  # A TLS record that the socket accepts only in part is neither lost nor left unsent.
   def test_a_large_body_to_a_server_that_does_not_read_at_once
     body = Random.new(1).bytes(8 * Nginx::MEBIBYTE)
     server = serve_tls do |connection|
       sleep 0.2
       whole = connection.read_request.body == body
-      connection.write(Answers.answer(whole ? "whole" : "broken", Connection: "close"))
+      connection.write(Responses.response_bytes(whole ? "whole" : "broken", Connection: "close"))
     end
     http = secure_client
     answers = [http.post(server.url, body: body), *http.map([[:put, server.url, { body: body }]])]

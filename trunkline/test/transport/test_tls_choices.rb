@@ -2,7 +2,7 @@
 
 require_relative "../test_helper"
 
-# What a client asks of the other side of TLS: ciphers, versions, the length of the chain, the name.
+# The TLS options for ciphers, versions, the length of the certificate chain, and the name.
 class TestTLSChoices < TrunklineTest
   AES128 = "ECDHE-#{TestCA::KIND}-AES128-GCM-SHA256".freeze
   AES128_OF_1_3 = "TLS_AES_128_GCM_SHA256"
@@ -11,7 +11,7 @@ class TestTLSChoices < TrunklineTest
   def test_ciphers
     server = server_with_cipher(AES128)
     used = secure_client(ciphers: "#{AES256}:#{AES128}").get(server.url).connection.cipher
-    assert_equal RUBY_ENGINE == "jruby" ? "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" : AES128, used # Java's own name
+    assert_equal RUBY_ENGINE == "jruby" ? "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" : AES128, used # Java's name
     error = assert_raises_with(Trunkline::TLSError, phase: :tls, sent: :none) do
       secure_client(ciphers: AES256).get(server.url)
     end
@@ -49,7 +49,7 @@ class TestTLSChoices < TrunklineTest
     assert_raises(Trunkline::InvalidRequest) { client(max_tls: "1.2").with(min_tls: "1.3") }
   end
 
-  # leaf, one intermediate, root
+  # The chain is the server's certificate, one intermediate and the root.
   def test_verify_depth
     server = serve_tls
     assert_equal "ok", secure_client(verify_depth: 1).get(server.url).body
@@ -71,8 +71,8 @@ class TestTLSChoices < TrunklineTest
   end
 
   def test_tls_name_is_sent
-    told = client(tls_name: "example.test", verify: false).get(Nginx.url("/server_name", :tls))
-    assert_equal "example.test", told.body
+    response = client(tls_name: "example.test", verify: false).get(Nginx.url("/server_name", :tls))
+    assert_equal "example.test", response.body
   end
 
   def test_tls_name_is_verified
@@ -93,7 +93,7 @@ class TestTLSChoices < TrunklineTest
     choices = [{}, { verify_depth: 5 }, { ciphers: AES128 }, { max_tls: "1.2" }, { tls_name: "127.0.0.1" }]
     choices << { ciphersuites: AES128_OF_1_3 } if CIPHERSUITES
     usual = { connect_to: "127.0.0.1:#{Nginx.port(:tls)}", verify: false, headers: { "Connection" => "close" } }
-    # A name to which no other test has a session.
+    # No other test has a session for this name.
     resumed = choices.map { |choice| client(**usual, **choice).get("https://choices.test/session_reused").body }
     assert_equal ["."] * choices.size, resumed
   end
@@ -110,6 +110,6 @@ class TestTLSChoices < TrunklineTest
   def server_with_cipher(name)
     context = TestCA.server_context(max: OpenSSL::SSL::TLS1_2_VERSION)
     context.ciphers = name
-    serve(tls: context) { |connection| connection << answer while connection.read_request }
+    serve(tls: context) { |connection| connection << response_bytes while connection.read_request }
   end
 end

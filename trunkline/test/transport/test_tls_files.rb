@@ -2,7 +2,7 @@
 
 require_relative "../test_helper"
 
-# Certificates and authorities are rotated under a client that lives on: its new connections have the new ones.
+# The files of certificates and authorities change while a client exists: its new connections use the new content.
 class TestTLSFiles < TrunklineTest
   stressable
 
@@ -18,7 +18,7 @@ class TestTLSFiles < TrunklineTest
     FileUtils.rm_rf(@folder)
   end
 
-  # A request on a connection of its own: the server closes each.
+  # Ways to make a request. The server closes each connection, so every request opens a new one.
   CALLS = {
     call: ->(http) { http.get("/").body },
     map: ->(http) { http.map(["/"]).first.then { |result| result.is_a?(Exception) ? raise(result) : result.body } },
@@ -96,7 +96,7 @@ class TestTLSFiles < TrunklineTest
     assert_same_connection first, http.get("/")
   end
 
-  # What a new client is given must be good.
+  # A new client checks its files.
   def test_a_new_client_is_told_of_a_file_that_cannot_be_used
     rotate(:client)
     http = client_with_files
@@ -127,13 +127,13 @@ class TestTLSFiles < TrunklineTest
                        client_key: File.join(@folder, "client.key"))
   end
 
-  # Answers with the name that the client's certificate has.
+  # Responds with the common name of the client's certificate.
   def serve_closing(**context)
     serve_tls(context: context) do |connection|
       if connection.read_request
         certificate = connection.socket.peer_cert
         name = certificate ? certificate.subject.to_a.assoc("CN")[1] : "nobody"
-        connection << answer(name, "Connection" => "close")
+        connection << response_bytes(name, "Connection" => "close")
       end
     end
   end
@@ -145,7 +145,7 @@ class TestTLSFiles < TrunklineTest
 
   def both(identity) = File.read(TestCA.certificate_file(identity)) + File.read(TestCA.key_file(identity))
 
-  # Clocks of file systems are coarse: each writing has a time of its own.
+  # File systems record times coarsely, so each write gets a distinct time.
   def write(name, bytes)
     path = File.join(@folder, name)
     File.write(path, bytes)

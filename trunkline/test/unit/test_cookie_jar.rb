@@ -5,7 +5,7 @@ require "tmpdir"
 require "trunkline/cookie_jar"
 
 class TestCookieJar < UnitTest
-  # [description, where it was set, Set-Cookie, then each URL with the Cookie field that it is sent; nil: none]
+  # [description, URL of the response, Set-Cookie, { URL => the Cookie field sent to it; nil: none }]
   RULES = [
     ["a host's own cookie", "https://a.api.test/x/y", "n=v",
      { "https://a.api.test/x/z" => "n=v", "https://a.api.test/x" => "n=v", "https://a.api.test/xy" => nil,

@@ -4,7 +4,7 @@ require_relative "../support/unit_test"
 require "trunkline/digest_field"
 
 class TestDigestField < UnitTest
-  # The examples of RFC 9530 B.1 and of its section 2.
+  # The examples of RFC 9530 B.1 and section 2.
   HELLO = "sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:"
 
   def test_what_is_formatted_is_parsed

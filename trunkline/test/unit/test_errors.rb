@@ -3,7 +3,7 @@
 require_relative "../support/unit_test"
 require "trunkline/attempt"
 require "trunkline/request"
-require "trunkline/sentence"
+require "trunkline/error_message"
 require "trunkline/url"
 
 class TestErrorTree < UnitTest
@@ -47,13 +47,13 @@ class TestErrorTree < UnitTest
     assert_operator Trunkline::InvalidRequest.of("x", "y" * 10_000, "short").message.length, :<, 150
   end
 
-  # ---- sentences ----
+  # ---- messages ----
 
   def sentence(class_name, **facts)
     request = Trunkline::Request.new("GET", Trunkline::URL.parse("https://api.test/x?token=geheim"), [])
-    Trunkline::Sentence.of(class_name, { request: request, label: "api.test:443", words: "it broke", detail: "",
-                                         phase: :first_byte, limit: nil, attempt: 1, sent: :all,
-                                         address: nil }.merge(facts))
+    Trunkline::ErrorMessage.of(class_name, { request: request, label: "api.test:443", words: "it broke", detail: "",
+                                             phase: :first_byte, limit: nil, attempt: 1, sent: :all,
+                                             address: nil }.merge(facts))
   end
 
   def test_a_timeout_is_told_as_what_did_not_happen
@@ -91,7 +91,7 @@ class TestErrorTree < UnitTest
 
   def test_a_failure_without_a_request_is_told_as_well
     assert_equal "the request failed: it broke; it is not known what was sent",
-                 Trunkline::Sentence.of(:Error, { words: "it broke" })
+                 Trunkline::ErrorMessage.of(:Error, { words: "it broke" })
   end
 
   def test_queries_are_in_no_sentence

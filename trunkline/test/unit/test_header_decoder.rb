@@ -5,11 +5,11 @@ require "http/2"
 require "trunkline/engine/ruby/field_section"
 require "trunkline/engine/ruby/http2/header_compression"
 
-# HPACK of the engine in Ruby, by the examples of RFC 7541 and by what no server may send.
+# The HPACK decoder of the engine in Ruby: the examples of RFC 7541, and invalid header blocks.
 class TestHeaderDecoder < Minitest::Test
   HTTP2 = Trunkline::Engine::Ruby::HTTP2
 
-  # RFC 7541 C.6: with Huffman code, in a table of 256 bytes, which loses its oldest fields.
+  # RFC 7541 C.6: Huffman-coded, with a dynamic table of 256 bytes, from which the oldest fields are evicted.
   BLOCKS = {
     "488264025885aec3771a4b6196d07abe941054d444a8200595040b8166e082a62d1bff6e919d29ad171863c78f0b97c8e9ae82ae43d3" =>
       [%w[:status 302], %w[cache-control private], ["date", "Mon, 21 Oct 2013 20:13:21 GMT"],
@@ -26,7 +26,7 @@ class TestHeaderDecoder < Minitest::Test
 
   def test_the_examples_of_the_rfc
     decoder = HTTP2::HeaderDecoder.new
-    decoded(decoder, "\x3f\xe1\x01".b) # a table of 256 bytes
+    decoded(decoder, "\x3f\xe1\x01".b) # sets the dynamic table to 256 bytes
     BLOCKS.each { |block, fields| assert_equal fields, decoded(decoder, [block].pack("H*")) }
   end
 

@@ -5,7 +5,7 @@ require "http/2"
 require "trunkline/engine/ruby/field_section"
 require "trunkline/engine/ruby/http2/connection"
 
-# What the engine in Ruby says of a request that waits behind a full socket.
+# How much of a request counts as sent when the engine in Ruby writes to a full or a broken socket.
 class TestHTTP2ConnectionInRuby < Minitest::Test
   HTTP2 = Trunkline::Engine::Ruby::HTTP2
   FIELDS = [%w[:method GET], %w[:scheme http], %w[:authority a], %w[:path /]].freeze
@@ -17,7 +17,7 @@ class TestHTTP2ConnectionInRuby < Minitest::Test
   FullSocket = Struct.new(:socket) do
     def write(_) = :wait_writable
     def read(*) = :wait_readable
-    def started? = false
+    def partial_record? = false
   end
 
   Broken = Class.new(FullSocket) do
@@ -25,7 +25,7 @@ class TestHTTP2ConnectionInRuby < Minitest::Test
     def read(*) = nil
   end
 
-  # @return [Symbol] what is told of a request, when it was tried to write it
+  # @return [Symbol] how much of the request counts as sent after an attempt to write it
   def sent(stream, body: false)
     sockets = UNIXSocket.pair
     connection = HTTP2::Connection.new(stream.new(sockets.first), 0.0)

@@ -7,7 +7,7 @@ require "uri"
 require_relative "../support/unit_test"
 require "trunkline"
 
-# What json: sends, without ActiveSupport, which test_rails_values.rb loads.
+# The content that json: sends, without ActiveSupport, which test_rails_values.rb loads.
 class TestJSONEncoding < UnitTest
   Point = Struct.new(:x)
   Money = Struct.new(:cents) { def to_json(*) = %({"cents":#{cents}}) }
@@ -41,7 +41,7 @@ class TestJSONEncoding < UnitTest
     $stdout => ["IO"], -> {} => ["Proc"], "é".b => ["json"], { "é".b => 1 } => ["json"]
   }.freeze
 
-  # With the json gem's Coder, and as an older json gem makes it.
+  # generate uses the json gem's Coder; generate_copy is for older json gems.
   %i[generate generate_copy].each do |name|
     define_method(:"test_forms_of_#{name}") do
       FORMS.each { |given, text| assert_equal text, Trunkline::JSONEncoding.public_send(name, given), given.inspect }
@@ -84,7 +84,7 @@ class TestJSONEncoding < UnitTest
   end
 
   def test_plain_values_cost_no_more_objects_than_the_json_gem
-    skip "JRuby's ObjectSpace counts no objects" if RUBY_ENGINE == "jruby" # unit tests read no list
+    skip "JRuby's ObjectSpace counts no objects" if RUBY_ENGINE == "jruby" # UnitTest does not read the engine lists
     value = { name: "a", list: [1, 2, { "x" => true }] }
     ours, theirs = [-> { Trunkline::JSONEncoding.generate(value) }, -> { JSON.generate(value) }].map do |make|
       make.call

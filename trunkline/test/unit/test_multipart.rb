@@ -76,7 +76,7 @@ class TestMultipartBody < UnitTest
     assert_refused("body") { text(a: file) }
   end
 
-  # As ActionDispatch::Http::UploadedFile: neither pos nor seek, but a path.
+  # Resembles ActionDispatch::Http::UploadedFile, which has neither pos nor seek, but a path.
   Upload = Struct.new(:original_filename, :content_type, :to_path) { def read(*) = raise("read by its path") }
 
   def test_an_upload_brings_name_and_type
@@ -110,7 +110,8 @@ class TestMultipartBody < UnitTest
     Tempfile.create { |file| refute_includes text(a: Part.new(file, filename: false)), "filename" }
   end
 
-  # RFC 7578 4.2: UTF-8 as it is, what would end the value percent-encoded, no filename*.
+  # RFC 7578 4.2: filenames are in UTF-8, characters that would end the value are percent-encoded, and no filename* is
+  # sent.
   def test_filenames_are_escaped
     sent = text(a: Part.new("x", filename: "ä\"\r\nX: 1.txt")).force_encoding("UTF-8")
     assert_includes sent, "filename=\"ä%22%0D%0AX: 1.txt\"\r\n"

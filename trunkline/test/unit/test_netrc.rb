@@ -44,7 +44,7 @@ class TestNetrc < UnitTest
     assert_nil Netrc.new("login robin password secret").credentials("api.test")
   end
 
-  # As for a number that is no user's.
+  # Dir.home raises this when the process' user ID belongs to no user.
   def test_a_user_without_a_home
     kept = ENV.delete("NETRC")
     Dir.singleton_class.alias_method(:kept_home, :home)

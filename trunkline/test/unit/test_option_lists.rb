@@ -4,7 +4,7 @@ require_relative "../support/unit_test"
 require "trunkline/defaults"
 require_relative "../../../rakelib/support/option_lists"
 
-# The table of options, and all that is made from it.
+# The table of options, and the lists that are generated from it.
 class TestOptionLists < UnitTest
   Options = Trunkline::Options
   Option = Options::Option
@@ -30,10 +30,10 @@ class TestOptionLists < UnitTest
     assert_equal %i[both call client many process], kinds.keys.sort
     assert_equal (kinds[:both] + kinds[:client]).sort, Options::NAMES.sort
     assert_equal kinds.values_at(:call, :many, :process),
-                 [Options::CALL_ONLY, Options::OF_MANY, Options::OF_PROCESS]
-    # A reader named raise would stand in the way of Kernel#raise.
+                 [Options::CALL_ONLY, Options::BATCH_ONLY, Options::PROCESS_LIMITS]
+    # A reader named raise would override Kernel#raise.
     Options::NAMES.each { |name| assert_respond_to Options.defaults, name == :raise ? :raises? : name }
-    (Options::NAMES + Options::OF_PROCESS).each { |name| assert_respond_to Trunkline::Defaults.new, :"#{name}=" }
+    (Options::NAMES + Options::PROCESS_LIMITS).each { |name| assert_respond_to Trunkline::Defaults.new, :"#{name}=" }
   end
 
   def test_what_a_call_lays_over_the_clients_options
@@ -41,7 +41,7 @@ class TestOptionLists < UnitTest
                  Options::PER_CALL
   end
 
-  # Those are checked by Timeouts and by what encodes them.
+  # Timeouts checks the timeout, and the encoders check the content.
   def test_every_option_but_timeout_and_content_has_a_check
     unchecked = Options::TABLE.each_value.reject { |option| checks?(option) }
     assert_equal %i[timeout body json form multipart], unchecked.map(&:name)
@@ -70,7 +70,7 @@ class TestOptionLists < UnitTest
 
   private
 
-  # No option takes this.
+  # Every check rejects a plain Object.
   def checks?(option)
     !option.check(Object.new)
   rescue Trunkline::InvalidRequest

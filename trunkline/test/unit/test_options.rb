@@ -114,7 +114,7 @@ class TestOptions < UnitTest
     end
   end
 
-  # Of no text, and in an encoding that regular expressions cannot be matched against.
+  # Text with invalid bytes, and text in an encoding that regular expressions cannot match.
   [%w[broken] << "a\xFF", %w[wide] << "a".encode("UTF-16LE")].each do |kind, text|
     define_method(:"test_text_that_is_#{kind}_is_refused_as_any_other") do
       { bearer: text, app_name: text, ciphers: text, tls_name: text, bind: text, proxy: text, ca_file: text,
@@ -163,10 +163,11 @@ class TestOptions < UnitTest
   end
 
   def test_what_is_told_for_other_clients_names_exists
-    told = Options::Unknown::SYNONYMS.each_value.flat_map { |text| text.gsub(/"[^"]*"/, "").scan(/\b([a-z_]+):/).flatten }
-    assert_includes told, "basic"
+    texts = Options::Unknown::SYNONYMS.each_value.map { |text| text.gsub(/"[^"]*"/, "") }
+    mentioned = texts.flat_map { |text| text.scan(/\b([a-z_]+):/).flatten }
+    assert_includes mentioned, "basic"
     known = Options::TABLE.keys + Trunkline::Timeouts::NAMES
-    assert_empty told.uniq - known.map(&:to_s) - %w[name concurrency to]
+    assert_empty mentioned.uniq - known.map(&:to_s) - %w[name concurrency to]
     assert_empty Options::Unknown::SYNONYMS.keys & Options::TABLE.keys
   end
 

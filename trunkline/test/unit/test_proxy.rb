@@ -5,7 +5,7 @@ require "trunkline/options"
 require "trunkline/proxies"
 require "trunkline/url"
 
-# What proxy: and the environment mean, without a network.
+# The choice of a proxy by proxy: and by the environment, without a network.
 class TestProxy < Minitest::Test
   def url(text) = Trunkline::URL.parse(text)
   def proxies(**environment) = Trunkline::Proxies.new(nil, environment.transform_keys(&:to_s))
@@ -73,7 +73,7 @@ class TestProxy < Minitest::Test
     assert_match(/\AHTTP_PROXY: must be/, error.message)
   end
 
-  # As with LANG=C, and with a file in Latin-1 that a shell has read.
+  # As with LANG=C, and with a Latin-1 file that a shell has read.
   def test_an_environment_that_is_no_text
     ["b\xFCcher.test, api.test", "bücher.test, api.test".dup.force_encoding("US-ASCII")].each do |list|
       assert_nil chosen("http://api.test", http_proxy: "p:1", no_proxy: list)
@@ -88,7 +88,7 @@ class TestProxy < Minitest::Test
     end
   end
 
-  # list => [direct, through the proxy]
+  # list => [hosts reached directly, hosts reached through the proxy]
   NO_PROXY = {
     "*" => [%w[api.test 10.0.0.1 [2001:db8::1]], []],
     "api.test" => [%w[api.test API.test api.test. v1.api.test api.test:8080], %w[api.test.evil xapi.test test]],

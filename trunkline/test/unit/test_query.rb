@@ -5,7 +5,7 @@ require_relative "../support/unit_test"
 require "trunkline/query"
 
 class TestQuery < UnitTest
-  # Each as Faraday's default encoder writes it.
+  # params => the same query as Faraday's default encoder writes
   ENCODED = {
     {} => "",
     { a: 1 } => "a=1",
@@ -37,7 +37,7 @@ class TestQuery < UnitTest
     refused = [{ a: point }, { a: [Object.new] }, { a: { b: $stdout } }, { point => 1 }, { a: { point => 1 } }]
     refused.each do |given|
       message = assert_raises(Trunkline::InvalidRequest, given.inspect) { Trunkline::Query.encode(given) }.message
-      # An IO has a path since Ruby 3.2.
+      # Since Ruby 3.2 an IO has a path.
       assert_match(/\Aparams: must be made of Strings, .* got (an instance of |"<STDOUT>"\z)/, message)
       refute_includes message, "secret"
     end

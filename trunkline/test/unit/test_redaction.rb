@@ -4,7 +4,7 @@ require_relative "../support/unit_test"
 require "json"
 require "trunkline/redaction"
 
-# What is hidden of text that is shown.
+# The parts of text that are hidden when it is shown or logged.
 class TestRedaction < UnitTest
   REDACTION = Trunkline::Redaction.new(%w[Tax-Number pin])
 

@@ -3,7 +3,7 @@
 require_relative "../support/unit_test"
 require "trunkline"
 
-# What is sent, before anything is: the requests that go to the engine.
+# The requests that are passed to the engine, before anything is sent.
 class TestRequestBuilder < UnitTest
   def builder(base = nil, **options)
     options = Trunkline::Options.new(Trunkline::Options::DEFAULTS).merge(timeout: 5, **options)
@@ -197,7 +197,7 @@ class TestRequestBuilder < UnitTest
     assert_refused("json_encoder", "JSON.method(:generate)") { builder(json_encoder: JSON) }
   end
 
-  # ---- method and place ----
+  # ---- method and URL ----
 
   def test_methods
     assert_equal %w[PURGE PURGE purge], [:purge, "PURGE", "purge"].map { |method| request(method).method }
@@ -238,7 +238,7 @@ class TestRequestBuilder < UnitTest
     assert_raises(Trunkline::MissingTimeout) { Trunkline::RequestBuilder.new(options, nil, 1).build("GET", "http://a.test/", nil, false) }
   end
 
-  # The engine has its own list of them.
+  # The engine has a separate list of these options.
   def test_the_options_of_a_call_are_those_of_the_table
     own, lasting = (Trunkline::Options::NAMES | Trunkline::Options::CALL_ONLY).partition do |name|
       Trunkline::RequestBuilder.per_call?({ name => nil })

@@ -4,7 +4,7 @@ require_relative "../support/unit_test"
 require "trunkline/server_timing"
 require "trunkline/timings"
 
-# Server-Timing, read and written.
+# Parsing and formatting of Server-Timing.
 class TestServerTiming < UnitTest
   def parse(value) = Trunkline::ServerTiming.parse(value).map(&:to_a)
 

@@ -5,10 +5,10 @@ require "trunkline/insight"
 require "trunkline/stubs"
 require_relative "../support/signatures"
 
-# The signatures (sig/) tell of methods that there are, and of those that a user calls most.
+# Every method in the signatures (sig/) exists, and the methods that users call most have a signature.
 class TestSignatures < TrunklineTest
   FOLDER = File.expand_path("../../sig", __dir__)
-  # Their public methods are all for users, but for those of Ruby's own protocols.
+  # All public methods of these classes are for users, except those of Ruby's own protocols.
   USERS = [Trunkline::Async, Trunkline::Cache::Memory, Trunkline::CookieJar, Trunkline::Links, Trunkline::Part,
            Trunkline::ServerSentEvent, Trunkline::WebSocket::Socket, Trunkline::Insight::Report].freeze
 
@@ -19,7 +19,7 @@ class TestSignatures < TrunklineTest
     skip "no rbs here (gemfiles/bulk.rb)"
   end
 
-  # Of the classes that are loaded: those of the Faraday adapter and of Typhoeus's facade need their libraries.
+  # The classes that are loaded: those of the Faraday adapter and of the Typhoeus facade need their libraries.
   def loaded(declared)
     declared.keys.filter_map do |name|
       [name, Object.const_get(name.to_s)] if name.to_s.start_with?("::Trunkline") && Object.const_defined?(name.to_s)
@@ -32,16 +32,16 @@ class TestSignatures < TrunklineTest
     assert_operator types.size, :>, 60
     types.each do |name, type|
       there = type.instance_methods + type.private_instance_methods
-      told = known.build_instance(name).methods.select { |_, method| method.defined_in == name }.keys
-      assert_empty told - there, name
+      declared = known.build_instance(name).methods.select { |_, method| method.defined_in == name }.keys
+      assert_empty declared - there, name
     end
   end
 
   def test_public_methods_have_one
     known = RBS::DefinitionBuilder.new(env: @environment)
     USERS.each do |type|
-      told = known.build_instance(RBS::TypeName.parse("::#{type.name}")).methods.keys
-      assert_empty type.public_instance_methods(false).grep_v(/\A_/) - told, type
+      declared = known.build_instance(RBS::TypeName.parse("::#{type.name}")).methods.keys
+      assert_empty type.public_instance_methods(false).grep_v(/\A_/) - declared, type
     end
   end
 end

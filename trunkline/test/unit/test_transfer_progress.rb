@@ -10,7 +10,7 @@ require "tty-progressbar"
 class TestTransferProgress < UnitTest
   Progress = Trunkline::TransferProgress
 
-  # A terminal that remembers.
+  # A terminal that keeps its output.
   class Terminal < StringIO
     def tty? = true
     def winsize = [24, 100]
@@ -29,16 +29,16 @@ class TestTransferProgress < UnitTest
   end
 
   def test_rate_and_eta
-    told = []
-    reporter = Progress::Reporter.new(told.method(:<<))
+    reported = []
+    reporter = Progress::Reporter.new(reported.method(:<<))
     reporter.call(0, 4000, false)
     sleep 0.1
     reporter.call(1000, 4000, false)
     reporter.call(4000, 4000, true)
-    assert_equal [0.0, nil], [told[0].rate, told[0].eta]
-    assert_in_delta 5000, told[1].rate, 5000
-    assert_in_delta 3000 / told[1].rate, told[1].eta, 0.001
-    assert_equal 0.0, told[2].eta
+    assert_equal [0.0, nil], [reported[0].rate, reported[0].eta]
+    assert_in_delta 5000, reported[1].rate, 5000
+    assert_in_delta 3000 / reported[1].rate, reported[1].eta, 0.001
+    assert_equal 0.0, reported[2].eta
   end
 
   def test_nobody_to_report_to
@@ -52,11 +52,11 @@ class TestTransferProgress < UnitTest
     reporter.call(0, 2_500_000, false)
     reporter.call(2_500_000, 2_500_000, true)
     assert_match(/\[=+\] 2\.5 MB of 2\.5 MB, 100 %/, terminal.string)
-    assert_instance_of Progress::Bar::OfTTY, Progress::Bar.on(terminal)
+    assert_instance_of Progress::Bar::TTYBar, Progress::Bar.on(terminal)
   end
 
-  BARS = { line: Progress::Bar::Line, tty_progressbar: Progress::Bar::OfTTY,
-           ruby_progressbar: Progress::Bar::OfRuby }.freeze
+  BARS = { line: Progress::Bar::Line, tty_progressbar: Progress::Bar::TTYBar,
+           ruby_progressbar: Progress::Bar::RubyBar }.freeze
 
   BARS.each do |name, bar|
     define_method(:"test_a_bar_by_#{name}") do
@@ -70,7 +70,8 @@ class TestTransferProgress < UnitTest
 
   private
 
-  # Twice from its beginning, as when a body is sent again. ruby-progressbar draws a hundred times a second at most.
+  # Draws twice from the beginning, as when a body is sent again. ruby-progressbar draws at most a hundred times a
+  # second.
   def drawn(bar, total)
     terminal = Terminal.new
     bar = bar.new(terminal)

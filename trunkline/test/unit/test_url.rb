@@ -120,7 +120,7 @@ class TestURL < UnitTest
     assert_refused("http:// or https://") { URL.resolve("ftp://evil.test/x", base) }
   end
 
-  # RFC 3986 5.4, the references that stay within http.
+  # RFC 3986 5.4: the references that stay within http.
   FOLLOWED = {
     "g" => "http://a/b/c/g", "./g" => "http://a/b/c/g", "g/" => "http://a/b/c/g/", "/g" => "http://a/g",
     "//g" => "http://g/", "?y" => "http://a/b/c/d;p?y", "g?y" => "http://a/b/c/g?y", "#s" => "http://a/b/c/d;p?q",

@@ -111,7 +111,7 @@ module Faraday
       def add(batch, env, &block)
         options = client_options(env).merge(Facade::RequestAdapter.call_options(env))
         request = [Facade::RequestAdapter.http_method(env), Facade::RequestAdapter.url(env), options]
-        ::Trunkline::Surroundings.hooked(:faraday) do
+        ::Trunkline::CallerContext.hooked(:faraday) do
           streams?(env) ? batch.stream(*request, &block) : batch.request(*request, &block)
         end
       rescue ::Trunkline::InvalidRequest => error
@@ -187,7 +187,7 @@ module Faraday
         return trace(env, options) if method == "TRACE" && options[:body]
 
         connection = build_connection(env) # looks for tools that trace, which makes calls say where they come from
-        ::Trunkline::Surroundings.hooked(:faraday) do
+        ::Trunkline::CallerContext.hooked(:faraday) do
           connection.request(method, Facade::RequestAdapter.url(env), options)
         end
       rescue ::Trunkline::Error => error

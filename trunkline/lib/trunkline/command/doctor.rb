@@ -22,7 +22,7 @@ module Trunkline
       # Connections soon use up a limit of this many file descriptors or fewer.
       FEW_DESCRIPTORS = 1024
       # An address for documentation (RFC 3849): a datagram socket is connected to it, and nothing is sent.
-      SOMEWHERE = "2001:db8::1"
+      PROBE_ADDRESS = "2001:db8::1"
 
       def initialize(out)
         @out = out
@@ -41,7 +41,7 @@ module Trunkline
 
       # @return [Array<Check>]
       def all
-        [version, *libraries, openssl, trusted, *misplaced, names, ipv6, *proxies, clock, descriptors]
+        [version, *libraries, openssl, trusted_authorities, *unreadable_paths, dns, ipv6, *proxies, clock, descriptors]
       end
 
       private
@@ -53,36 +53,36 @@ module Trunkline
       def libraries = ENGINE == :c ? built_in : by_gems
 
       def by_gems
-        GEMS.map do |what, name|
-          there = what == "HTTP/2" ? Engine::HTTP2 : Engine::CODINGS.split(", ").include?(what)
-          next Check.new(:good, what, "by the gem #{name}") if there
+        GEMS.map do |feature, name|
+          supported = feature == "HTTP/2" ? Engine::HTTP2 : Engine::CODINGS.split(", ").include?(feature)
+          next Check.new(:good, feature, "by the gem #{name}") if supported
 
-          Check.new(:note, what, "the gem #{name} is not there", "gem install #{name}, or add it to the Gemfile")
+          Check.new(:note, feature, "the gem #{name} is not there", "gem install #{name}, or add it to the Gemfile")
         end
       end
 
       def built_in
-        OPTIONAL.map do |library, (what, package)|
+        OPTIONAL.map do |library, (feature, package)|
           found = Engine.libraries[library]
-          next Check.new(:good, what, "#{library} #{found}") if found
+          next Check.new(:good, feature, "#{library} #{found}") if found
 
-          Check.new(:note, what, "not built in: #{library} was not there when the gem was installed",
+          Check.new(:note, feature, "not built in: #{library} was not there when the gem was installed",
                     "apt-get install #{package} (or your system's name for it), then: gem pristine trunkline")
         end
       end
 
       def openssl
-        ours = Engine.libraries[:openssl]
-        return Check.new(:good, "OpenSSL", "#{ours}, the same that Ruby uses") if same_openssl?
+        linked = Engine.libraries[:openssl]
+        return Check.new(:good, "OpenSSL", "#{linked}, the same that Ruby uses") if same_openssl?
 
-        Check.new(:note, "OpenSSL", "#{ours}; Ruby uses another copy, #{OpenSSL::OPENSSL_LIBRARY_VERSION}",
+        Check.new(:note, "OpenSSL", "#{linked}; Ruby uses another copy, #{OpenSSL::OPENSSL_LIBRARY_VERSION}",
                   "nothing, unless TLS behaves differently here and there: a gem that is compiled on this machine " \
                   "follows Ruby's (gem install trunkline --platform ruby)")
       end
 
       def same_openssl? = Engine.same_openssl?(OpenSSL::X509::Store.new)
 
-      def trusted
+      def trusted_authorities
         file = ENV.fetch("SSL_CERT_FILE", OpenSSL::X509::DEFAULT_CERT_FILE)
         folder = ENV.fetch("SSL_CERT_DIR", OpenSSL::X509::DEFAULT_CERT_DIR)
         count = certificates_in(file)
@@ -95,12 +95,12 @@ module Trunkline
       end
 
       # OpenSSL ignores a file or directory that it cannot read, and reports no error.
-      def misplaced
+      def unreadable_paths
         %w[SSL_CERT_FILE SSL_CERT_DIR].filter_map do |name|
-          place = ENV.fetch(name, "")
-          next if place.empty? || File.readable?(place)
+          path = ENV.fetch(name, "")
+          next if path.empty? || File.readable?(path)
 
-          Check.new(:note, name, "#{place} cannot be read, and is left out", "unset it, or put the certificates there")
+          Check.new(:note, name, "#{path} cannot be read, and is left out", "unset it, or put the certificates there")
         end
       end
 
@@ -110,7 +110,7 @@ module Trunkline
         0
       end
 
-      def names
+      def dns
         servers = nameservers
         began = Engine.now
         Addrinfo.getaddrinfo("localhost", nil)
@@ -131,17 +131,17 @@ module Trunkline
       end
 
       def ipv6
-        UDPSocket.open(Socket::AF_INET6) { |socket| socket.connect(SOMEWHERE, 9) }
+        UDPSocket.open(Socket::AF_INET6) { |socket| socket.connect(PROBE_ADDRESS, 9) }
         Check.new(:good, "IPv6", "there is a route")
       rescue SystemCallError
         Check.new(:note, "IPv6", "there is no route: servers are called by IPv4", nil)
       end
 
       def proxies
-        set = PROXY_VARIABLES.select { |name| ENV.key?(name) && !ENV[name].empty? }
-        return [Check.new(:good, "proxies", "none in the environment")] if set.empty?
+        variables = PROXY_VARIABLES.select { |name| ENV.key?(name) && !ENV[name].empty? }
+        return [Check.new(:good, "proxies", "none in the environment")] if variables.empty?
 
-        set.map do |name|
+        variables.map do |name|
           Check.new(:note, name, without_credentials(ENV.fetch(name)),
                     "proxy: false on a client ignores the environment")
         end

@@ -27,14 +27,14 @@ module Trunkline
 
         version = "HTTP/#{response.http_version}"
         reuse = response.connection.reused? ? "kept connection" : "new connection"
-        place = "#{number}. " if @arguments.repeat > 1
-        @err.puts "#{place}#{paint(status_colour(response), "#{response.status} #{response.reason}".strip)} " \
+        numbering = "#{number}. " if @arguments.repeat > 1
+        @err.puts "#{numbering}#{paint(status_colour(response), "#{response.status} #{response.reason}".strip)} " \
                   "#{paint(:dim, "#{version}, #{reuse}, #{times(response)}")}"
       end
 
       # Prints the body, and the curl command and the header fields if the arguments ask for them.
       # @param response [Response]
-      def answer(response)
+      def response(response)
         @err.puts response.request.to_curl if @arguments.curl
         show_headers(response) if @arguments.headers
         @out.write(response.body)

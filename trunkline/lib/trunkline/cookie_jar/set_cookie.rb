@@ -11,14 +11,14 @@ module Trunkline
     class SetCookie
       include Redacted
 
-      # The limits of RFC 6265bis 5.6 and 5.5. LONGEST is in seconds: 400 days.
+      # The limits of RFC 6265bis 5.6 and 5.5. MAX_AGE is in seconds: 400 days.
       PAIR_BYTES = 4096
       ATTRIBUTE_BYTES = 1024
-      LONGEST = 400 * 86_400
+      MAX_AGE = 400 * 86_400
       CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/n
       TAB = /\t/
       PATH = %r{\A/[^\t]*\z}
-      private_constant :PAIR_BYTES, :ATTRIBUTE_BYTES, :LONGEST, :CONTROL, :TAB, :PATH
+      private_constant :PAIR_BYTES, :ATTRIBUTE_BYTES, :MAX_AGE, :CONTROL, :TAB, :PATH
 
       class << self
         # @param field [String] a value of Set-Cookie: one cookie, even if it contains commas
@@ -72,10 +72,10 @@ module Trunkline
 
       # Returns nil, which makes a session cookie, if neither attribute can be parsed.
       def expiry(max_age, date, now)
-        return now + max_age.to_i.clamp(0, LONGEST) if max_age&.match?(/\A-?\d+\z/)
+        return now + max_age.to_i.clamp(0, MAX_AGE) if max_age&.match?(/\A-?\d+\z/)
 
         time = date && HTTP::Cookie::Scanner.new("").parse_cookie_date(date)
-        [time, now + LONGEST].min if time
+        [time, now + MAX_AGE].min if time
       end
     end
   end

@@ -28,20 +28,20 @@ module Trunkline
       end
 
       # @return [Array<String>] arguments, not quoted
-      def arguments = [*way, *(tls if @url.tls?), *version, *limits]
+      def arguments = [*route_options, *(tls_options if @url.tls?), *version_option, *timeout_options]
 
       private
 
-      def way
-        proxy, host, port = @builder.way_to(@url)
-        place = "#{@url.label}:#{Host.bracketed(host)}:#{port}"
-        place = nil if [host, port] == [@url.host, @url.port]
+      def route_options
+        proxy, host, port = @builder.route_with_proxy(@url)
+        target = "#{@url.label}:#{Host.bracketed(host)}:#{port}"
+        target = nil if [host, port] == [@url.host, @url.port]
         [*option("--unix-socket", @options.unix), *option("--interface", @options.bind&.values&.first),
-         *option("--connect-to", place), *(proxy ? through(proxy) : without_proxy),
-         *("--proxytunnel" if proxy && place)]
+         *option("--connect-to", target), *(proxy ? proxy_options(proxy) : without_proxy),
+         *("--proxytunnel" if proxy && target)]
       end
 
-      def through(proxy)
+      def proxy_options(proxy)
         user = @secrets ? proxy.credentials&.join(":") : proxy.credentials && HIDDEN
         ["--proxy", proxy.to_s, *option("--proxy-user", user)]
       end
@@ -49,7 +49,7 @@ module Trunkline
       # With proxy: nil, curl reads the proxy from the environment, as Trunkline does.
       def without_proxy = @options.proxy.nil? && !@options.unix ? [] : ["--noproxy", "*"]
 
-      def tls
+      def tls_options
         [*("--insecure" unless @options.verify), *option("--cacert", @options.ca_file),
          *option("--capath", @options.ca_path), *option("--cert", file(@options.client_cert)),
          *option("--key", file(@options.client_key)), *option("--ciphers", @options.ciphers)]
@@ -57,15 +57,15 @@ module Trunkline
 
       def file(value) = (value if value.is_a?(String) && File.file?(value))
 
-      def version
+      def version_option
         return ["--http2-prior-knowledge"] if @options.http == :h2 && !@url.tls?
 
         [*VERSIONS[@options.http]]
       end
 
-      def limits
-        given = @options.timeout&.given.to_h
-        { "--connect-timeout" => given[:connect], "--max-time" => given[:total] }.compact
+      def timeout_options
+        timeouts = @options.timeout&.explicit.to_h
+        { "--connect-timeout" => timeouts[:connect], "--max-time" => timeouts[:total] }.compact
           .flat_map { |name, seconds| [name, format("%g", seconds)] }
       end
 

@@ -20,22 +20,22 @@ module Trunkline
       end
 
       # @return [Array<String>] not quoted
-      def arguments = @multipart.parts.flat_map { |name, part| of(name, part) }
+      def arguments = @multipart.parts.flat_map { |name, part| part_arguments(name, part) }
 
       private
 
-      def of(name, part)
+      def part_arguments(name, part)
         text = @redaction&.hides?(name) ? Redaction::HIDDEN : text(part.body)
-        facts = facts(part)
-        return ["--form-string", "#{name}=#{text}"] if text && facts.empty?
+        attributes = attributes(part)
+        return ["--form-string", "#{name}=#{text}"] if text && attributes.empty?
 
-        ["--form", "#{name}=#{[text ? marked(text) : "@#{file(part)}", *facts].join}"]
+        ["--form", "#{name}=#{[text ? quoted(text) : "@#{file(part)}", *attributes].join}"]
       end
 
       # Without `filename=""`, curl would send the name of the file for a part that has no filename.
       def file(part)
         path = CurlCommand.path(part.body)
-        "#{path ? marked(path) : "-"}#{";filename=\"\"" unless part.filename}"
+        "#{path ? quoted(path) : "-"}#{";filename=\"\"" unless part.filename}"
       end
 
       # @return [String, nil]
@@ -46,15 +46,15 @@ module Trunkline
         @redaction ? @redaction.body(text, nil) : text
       end
 
-      def facts(part)
+      def attributes(part)
         headers = part.headers.map do |field, value|
-          ";headers=#{marked("#{field}: #{@redaction&.hides?(field) ? Redaction::HIDDEN : value}")}"
+          ";headers=#{quoted("#{field}: #{@redaction&.hides?(field) ? Redaction::HIDDEN : value}")}"
         end
-        [(";filename=#{marked(part.filename)}" if part.filename), (";type=#{part.content_type}" if part.content_type),
+        [(";filename=#{quoted(part.filename)}" if part.filename), (";type=#{part.content_type}" if part.content_type),
          *headers].compact
       end
 
-      def marked(text) = "\"#{text.gsub(/["\\]/) { |one| "\\#{one}" }}\""
+      def quoted(text) = "\"#{text.gsub(/["\\]/) { |one| "\\#{one}" }}\""
     end
   end
 end

@@ -41,7 +41,7 @@ module Trunkline
 
       # @param io [IO]
       # @return [String, nil] the actual digest in hexadecimal, if it is not the expected one
-      def other(io)
+      def mismatch(io)
         digest = ALGORITHMS.fetch(@algorithm).new
         buffer = +""
         digest << buffer while io.read(1 << 20, buffer)

@@ -23,7 +23,7 @@ module Trunkline
       def position = from + done
 
       # Extends the part to the whole file, when the server does not support ranges.
-      def become_whole = @to = nil
+      def extend_to_end = @to = nil
 
       # Ends the part at the last downloaded byte, which is the end of the file.
       def end_here = @to = position
@@ -36,10 +36,10 @@ module Trunkline
       def complete? = to && position >= to
 
       # @return [Boolean] whether the part is the whole file
-      def whole? = from.zero? && to.nil?
+      def whole_file? = from.zero? && to.nil?
 
       # @return [String, nil] value of the Range field (RFC 9110 14.1.2); nil to request the whole file
-      def range = whole? && done.zero? ? nil : "bytes=#{position}-#{to && (to - 1)}"
+      def range = whole_file? && done.zero? ? nil : "bytes=#{position}-#{to && (to - 1)}"
 
       def to_a = [from, to, done]
     end

@@ -18,7 +18,7 @@ module Trunkline
       #   validator  String, for If-Range (RFC 9110 13.1.5); nil: the download cannot be resumed
       #   total      Integer or nil, bytes of the whole file
       #   parts      Array of [first byte, byte after the last or nil, number of downloaded bytes]
-      Notes = Struct.new(:url, :validator, :total, :parts, keyword_init: true)
+      Metadata = Struct.new(:url, :validator, :total, :parts, keyword_init: true)
 
       # @param target [String] path of the whole file
       # @raise [InvalidRequest] when it cannot be the path of a file
@@ -31,8 +31,8 @@ module Trunkline
         raise Errno::EACCES, target unless File.writable?(folder)
       end
 
-      # @return [Notes, nil]
-      attr_reader :notes
+      # @return [Metadata, nil]
+      attr_reader :metadata
 
       # @param target [String]
       # @raise [DownloadError] when another process or download has locked it
@@ -41,7 +41,7 @@ module Trunkline
         @target = target
         @path = "#{target}.part"
         @file = open_locked
-        @notes = read_notes
+        @metadata = read_metadata
       end
 
       def fileno = @file.fileno
@@ -50,21 +50,22 @@ module Trunkline
       def bytes = @file.size
 
       # Empties the file for a new download.
-      # @param notes [Notes, nil]
-      def start(notes)
+      # @param metadata [Metadata, nil]
+      def start(metadata)
         @file.truncate(0)
-        note(notes)
+        write_metadata(metadata)
       end
 
-      # The bytes of several parts are synced to disk before the notes that count them. The file size shows after a
+      # The bytes of several parts are synced to disk before the metadata that counts them. The file size shows after a
       # power failure how much of a single part was written, but not of several parts.
-      # @param notes [Notes, nil]
-      def note(notes)
-        @notes = notes
-        return delete(notes_path) unless notes&.validator
+      # @param metadata [Metadata, nil]
+      def write_metadata(metadata)
+        @metadata = metadata
+        return delete(metadata_path) unless metadata&.validator
 
-        @file.fsync if notes.parts.size > 1
-        AtomicFile.write(notes_path, JSON.generate({ **notes.to_h, validator: BytesAsText.text(notes.validator) }))
+        @file.fsync if metadata.parts.size > 1
+        members = { **metadata.to_h, validator: BytesAsText.text(metadata.validator) }
+        AtomicFile.write(metadata_path, JSON.generate(members))
       end
 
       # @return [IO] the bytes, for digests
@@ -73,19 +74,19 @@ module Trunkline
       # Renames the complete file to its target.
       def finish
         File.rename(@path, @target)
-        delete(notes_path)
+        delete(metadata_path)
         close
       end
 
       # Closes the file; keeps it only if a later call can resume the download.
-      def leave
-        remove if !@file.closed? && (@notes&.validator.nil? || bytes.zero?)
+      def keep_or_remove
+        remove if !@file.closed? && (@metadata&.validator.nil? || bytes.zero?)
         close
       end
 
       def remove
         delete(@path)
-        delete(notes_path)
+        delete(metadata_path)
         close
       end
 
@@ -117,16 +118,16 @@ module Trunkline
         @file.close unless @file.closed?
       end
 
-      def notes_path = "#{@path}.json"
+      def metadata_path = "#{@path}.json"
 
-      # Malformed notes count as missing.
-      def read_notes
-        read = JSON.parse(File.read(notes_path, encoding: Encoding::UTF_8))
-        notes = Notes.new(**read.slice(*Notes.members.map(&:to_s)).transform_keys(&:to_sym))
-        return unless notes.parts.is_a?(Array) && notes.parts.all? { |part| part?(part) }
+      # Malformed metadata counts as missing.
+      def read_metadata
+        read = JSON.parse(File.read(metadata_path, encoding: Encoding::UTF_8))
+        metadata = Metadata.new(**read.slice(*Metadata.members.map(&:to_s)).transform_keys(&:to_sym))
+        return unless metadata.parts.is_a?(Array) && metadata.parts.all? { |part| part?(part) }
 
-        notes.validator = BytesAsText.bytes(notes.validator)
-        notes
+        metadata.validator = BytesAsText.bytes(metadata.validator)
+        metadata
       rescue SystemCallError, JSON::ParserError, EncodingError, NoMethodError, ArgumentError
         nil
       end

@@ -23,7 +23,7 @@ module Trunkline
       # Ractor.new and Ractor#send copy a client with all objects that it refers to.
       # @raise [RactorError]
       def initialize_copy(_other)
-        raise RactorError.made
+        raise RactorError.build
       end
     end
   end

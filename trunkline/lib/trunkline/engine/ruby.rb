@@ -3,7 +3,7 @@
 require_relative "ruby/transport"
 require_relative "ruby/request_building"
 require_relative "ruby/response"
-require_relative "ruby/stub_answer"
+require_relative "ruby/stub_response_state"
 require_relative "ruby/event_stream"
 require_relative "ruby/charset"
 require_relative "ruby/json_batches"
@@ -35,7 +35,7 @@ module Trunkline
 
       # @return [Response]
       def response(request, head, body)
-        Response._of(request, Ruby::StubAnswer.new(head, body))
+        Response._of(request, Ruby::StubResponseState.new(head, body))
       rescue Ruby::Failure => error
         error.phase = :read
         Ruby.raise_failure(error, request)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../family"
+require_relative "../pool_handle"
 require_relative "../lock"
 require_relative "../redacted"
 
@@ -10,7 +10,7 @@ module Trunkline
   #
   # @api private
   module Facades
-    # The connections of one facade, in the process's pool. All requests of the facade have the same owner number there,
+    # The connections of one facade, in the process's pool. All requests of the facade have the same owner id there,
     # so that the facade can close its own idle connections only.
     class Connections
       include Redacted
@@ -24,17 +24,17 @@ module Trunkline
         @lock = Lock.new
       end
 
-      # @return [Family] created at the first request
-      def family
-        @family || @lock.synchronize { @family ||= Family.make }
+      # @return [PoolHandle] created at the first request
+      def pool_handle
+        @pool_handle || @lock.synchronize { @pool_handle ||= PoolHandle.make }
       end
 
       # @return [Engine::Pool]
-      def pool = family.pool
+      def pool = pool_handle.pool
 
       # @return [nil]
       def close_idle
-        @family&.pool&.close_idle(@family.owner)
+        @pool_handle&.pool&.close_idle(@pool_handle.owner_id)
         nil
       end
     end

@@ -11,29 +11,29 @@ module Trunkline
     # text is written once, readable by the current user only, and deleted when the process ends.
     module PemFile
       LOCK = Lock.new
-      KNOWN = 256
-      private_constant :LOCK, :KNOWN
+      CACHE_LIMIT = 256
+      private_constant :LOCK, :CACHE_LIMIT
 
       @files = {}
       @stamps = {}
 
       class << self
-        # @param given [String, #to_path, #to_pem, Array] a path, PEM text, an OpenSSL certificate or private key, or an
-        #   Array of those for one file: a certificate and its chain
+        # @param source [String, #to_path, #to_pem, Array] a path, PEM text, an OpenSSL certificate or private key, or
+        #   an Array of those for one file: a certificate and its chain
         # @return [String] a path
         # @raise [InvalidRequest] for a key that OpenSSL cannot write
-        def path(given)
-          return given.to_path if given.respond_to?(:to_path)
-          return given if given.is_a?(String) && !given.include?("-----BEGIN")
+        def path(source)
+          return source.to_path if source.respond_to?(:to_path)
+          return source if source.is_a?(String) && !source.include?("-----BEGIN")
 
-          text = Array(given).map { |one| pem(one) }.join("\n")
+          text = Array(source).map { |one| pem(one) }.join("\n")
           LOCK.synchronize { @files[text] ||= write(text) }.path
         end
 
         # @param path [String, nil]
         # @return [Time, nil] the time of the file's last change; while the file cannot be examined, the previous one
         def stamp(path)
-          path && Memo.keep(@stamps, KNOWN, path, File.mtime(path))
+          path && Memo.keep(@stamps, CACHE_LIMIT, path, File.mtime(path))
         rescue SystemCallError, ArgumentError, TypeError # no such file, or no path
           @stamps[path]
         end

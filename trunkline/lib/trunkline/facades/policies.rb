@@ -12,17 +12,17 @@ module Trunkline
       NAMES = %i[policies retry breaker rate hedge coalesce cache cookies use deadline_header
                  deprecations egress logger log curl redact].freeze
 
-      # @param given [Hash{Symbol => Object}] options of a client
+      # @param options [Hash{Symbol => Object}] options of a client
       # @param library [String] the library's name, for the error message
       # @return [Hash{Symbol => Object}] the checked options; they may be checked again
       # @raise [InvalidRequest]
-      def self.check(given, library)
-        unknown = given.keys - NAMES
+      def self.check(options, library)
+        unknown = options.keys - NAMES
         unless unknown.empty?
           raise InvalidRequest.of("option", unknown.first, "one of #{NAMES.join(", ")}; others are #{library}'s own")
         end
 
-        Options.check_call(given).freeze
+        Options.check_call(options).freeze
       end
     end
   end

@@ -29,26 +29,26 @@ module Trunkline
 
       # A minimum below TLS 1.2 sets no min_tls:, because the engine never goes below TLS 1.2 (RFC 8996).
       #
-      # @param given [Hash{Symbol => Object}] min_version: and max_version:; version: for either that is missing
+      # @param settings [Hash{Symbol => Object}] min_version: and max_version:; version: for either that is missing
       # @param prefix [String] of the options' names, for errors
       # @return [Hash{Symbol => String}] min_tls: and max_tls:, each only if it sets a bound
       # @raise [InvalidRequest] for a value that is no version, and for a maximum below TLS 1.2
-      def versions(given, prefix = "")
-        both = version("#{prefix}version", given[:version])
-        lowest = version("#{prefix}min_version", given[:min_version]) || both
-        highest = version("#{prefix}max_version", given[:max_version]) || both
+      def versions(settings, prefix = "")
+        both = version("#{prefix}version", settings[:version])
+        lowest = version("#{prefix}min_version", settings[:min_version]) || both
+        highest = version("#{prefix}max_version", settings[:max_version]) || both
         if highest && highest < NUMBERS["TLS1_2"]
-          name = given[:max_version] ? :max_version : :version
-          raise InvalidRequest.of("#{prefix}#{name}", given[name], "TLS 1.2 or 1.3 (RFC 8996)")
+          name = settings[:max_version] ? :max_version : :version
+          raise InvalidRequest.of("#{prefix}#{name}", settings[name], "TLS 1.2 or 1.3 (RFC 8996)")
         end
 
         { min_tls: ("1.3" if lowest == NUMBERS["TLS1_3"]), max_tls: ("1.2" if highest == NUMBERS["TLS1_2"]) }.compact
       end
 
-      # @param given [String, Array<String, Array>] a list in OpenSSL's format, names, or a result of SSLContext#ciphers
+      # @param list [String, Array<String, Array>] a list in OpenSSL's format, names, or a result of SSLContext#ciphers
       # @return [String] a list in OpenSSL's format
-      def ciphers(given)
-        given.is_a?(Array) ? given.map { |one| Array(one).first.to_s }.join(":") : given.to_s
+      def ciphers(list)
+        list.is_a?(Array) ? list.map { |one| Array(one).first.to_s }.join(":") : list.to_s
       end
     end
   end

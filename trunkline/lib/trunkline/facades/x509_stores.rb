@@ -40,9 +40,9 @@ module Trunkline
       end
 
       SYSTEM = [[:set_default_paths]].freeze
-      KNOWN = 32
+      CACHE_LIMIT = 32
       FROM_FILES = %i[add_file add_path].freeze
-      private_constant :KNOWN, :FROM_FILES
+      private_constant :CACHE_LIMIT, :FROM_FILES
 
       @known = {}
       @latest = {} # by record without the files' times: the store to use while a changed file cannot be read
@@ -72,19 +72,19 @@ module Trunkline
           record = (record + more).uniq
           record == SYSTEM ? {} : { ca_store: shared(record) }
         rescue OpenSSL::X509::StoreError, SystemCallError => error
-          why = words(error, [ca_file, ca_path])
+          reason = reason_of(error, [ca_file, ca_path])
           raise InvalidRequest, "ca_file: #{InvalidRequest.shown("ca_file", ca_file)}, ca_path: " \
-                                "#{InvalidRequest.shown("ca_path", ca_path)}: cannot be read (#{why})", cause: nil
+                                "#{InvalidRequest.shown("ca_path", ca_path)}: cannot be read (#{reason})", cause: nil
         end
 
         private
 
         # The message of a SystemCallError, and on JRuby of any error, may quote the argument. The message of a new
         # instance of the class does not.
-        def words(error, given)
+        def reason_of(error, paths)
           return error.class.new.message if error.is_a?(SystemCallError)
 
-          given.compact.any? { |one| error.message.include?(one.to_s) } ? error.class.name : error.message
+          paths.compact.any? { |one| error.message.include?(one.to_s) } ? error.class.name : error.message
         end
 
         # @param calls [Array<Array>] names and arguments of methods of a store
@@ -113,7 +113,8 @@ module Trunkline
           key = record.map { |name, argument| identity(name, argument) }
           @known[key] || begin
             store = fill(OpenSSL::X509::Store.new, record)
-            Memo.keep(@latest, KNOWN, key.map { |call| call.first(2) }, Memo.keep(@known, KNOWN, key, store))
+            Memo.keep(@known, CACHE_LIMIT, key, store)
+            Memo.keep(@latest, CACHE_LIMIT, key.map { |call| call.first(2) }, store)
           end
         rescue OpenSSL::X509::StoreError
           @latest[key.map { |call| call.first(2) }] || raise

@@ -20,10 +20,10 @@ module Trunkline
       # @raise [InvalidRequest]
       def all(*futures, cancel: false, **others)
         Arguments.refuse_keywords(others, "all", TAKES)
-        group(futures.flatten, cancel, several: true) do |whole, values, value|
+        group(futures.flatten, cancel, several: true) do |members, values, value|
           next value if value.is_a?(Exception)
 
-          values == whole.size ? whole.map(&:value) : OPEN
+          values == members.size ? members.map(&:value) : OPEN
         end
       end
 
@@ -33,8 +33,8 @@ module Trunkline
       # @raise [InvalidRequest]
       def any(*futures, cancel: false, **others)
         Arguments.refuse_keywords(others, "any", TAKES)
-        group(some("any", futures), cancel) do |whole, values, value|
-          !value.is_a?(Exception) || values == whole.size ? value : OPEN
+        group(at_least_one("any", futures), cancel) do |members, values, value|
+          !value.is_a?(Exception) || values == members.size ? value : OPEN
         end
       end
 
@@ -44,12 +44,12 @@ module Trunkline
       # @raise [InvalidRequest]
       def race(*futures, cancel: false, **others)
         Arguments.refuse_keywords(others, "race", TAKES)
-        group(some("race", futures), cancel) { |_whole, _values, value| value }
+        group(at_least_one("race", futures), cancel) { |_members, _values, value| value }
       end
 
       private
 
-      def some(name, futures)
+      def at_least_one(name, futures)
         futures.flatten.tap { |list| raise InvalidRequest, "#{name}: needs at least one future" if list.empty? }
       end
 
@@ -60,17 +60,17 @@ module Trunkline
         wrong = futures.find { |one| !one.is_a?(Future) }
         raise InvalidRequest.of("futures", wrong, "Futures, or an Array of them") if wrong
 
-        decided = Future.new(several: several)
-        decided.settle([]) if futures.empty?
+        combined = Future.new(several: several)
+        combined.settle([]) if futures.empty?
         ended = 0
         lock = Mutex.new
         futures.each do |future|
           future.on_ready do |value|
             result = yield(futures, lock.synchronize { ended += 1 }, value)
-            futures.each(&:cancel) if !result.equal?(OPEN) && decided.settle(result) && cancel
+            futures.each(&:cancel) if !result.equal?(OPEN) && combined.settle(result) && cancel
           end
         end
-        decided
+        combined
       end
     end
   end

@@ -36,14 +36,14 @@ module Trunkline
         loops = calls.group_by(&:shape).values.select { |group| loop?(group) }.sort_by { |group| -group.size }
         return if loops.empty?
 
-        row = (loops.flatten + alone(calls - loops.flatten, calls)).sort_by(&:began)
+        row = (loops.flatten + sequential(calls - loops.flatten, calls)).sort_by(&:began)
         shapes = loops.map { |group| "#{group[0].shape} x #{group.size}" }.join(", ")
-        finding(:loop, host, row, remedy: "Side by side", estimate: Estimate.covered(row) - saved(loops),
+        finding(:loop, host, row, remedy: "Side by side", estimate: Estimate.covered(row) - saved_seconds(loops),
                                   what: "#{row.size} calls to #{host} one after another (#{shapes})",
                                   advice: loop_advice(loops))
       end
 
-      def saved(loops) = loops.sum { |group| Estimate.covered(group) - Estimate.side_by_side(group) }
+      def saved_seconds(loops) = loops.sum { |group| Estimate.covered(group) - Estimate.side_by_side(group) }
 
       def loop?(group)
         return false if group.size < @min || group.map { |call| call.identity || call }.uniq.size < 2
@@ -53,9 +53,9 @@ module Trunkline
       end
 
       # @return [Array<Call>] the calls among `some` that overlapped with no other call
-      def alone(some, calls)
-        lonely = Estimate.rounds(calls).select { |round| round.size == 1 }.flatten
-        some.select { |call| lonely.include?(call) }
+      def sequential(some, calls)
+        single = Estimate.rounds(calls).select { |round| round.size == 1 }.flatten
+        some.select { |call| single.include?(call) }
       end
 
       def loop_advice(loops)

@@ -30,12 +30,12 @@ module Trunkline
 
         collector = Collector.new("#{env["REQUEST_METHOD"]} #{PathShape.of(env["PATH_INFO"].to_s)}", min: @min)
         begin
-          answer = Insight.collect(collector) { @app.call(env) }
+          response = Insight.collect(collector) { @app.call(env) }
         ensure
           collector.name = action(env) || collector.name
           report = Insight.finish(collector)
         end
-        @panel && env["REQUEST_METHOD"] == "GET" ? Panel.add(answer, report, env) : answer
+        @panel && env["REQUEST_METHOD"] == "GET" ? Panel.add(response, report, env) : response
       end
 
       private

@@ -13,7 +13,7 @@ module Trunkline
 
       # When the connection of a session was opened, how long that took, and how many calls this fiber had reported by
       # then.
-      Opening = Struct.new(:began, :seconds, :told)
+      Opening = Struct.new(:began, :seconds, :reported)
 
       # Idempotent.
       # @return [void]
@@ -42,8 +42,8 @@ module Trunkline
         begin
           @trunkline_insight_inside = true
           opening = @trunkline_insight_opening
-          began = opening.began if opening && opening.told == Outgoing.told
-          Outgoing.watch(->(answer) { trunkline_insight_facts(req, answer) }, **{ began: began }.compact) { super }
+          began = opening.began if opening && opening.reported == Outgoing.reported
+          Outgoing.watch(->(response) { trunkline_insight_facts(req, response) }, **{ began: began }.compact) { super }
         ensure
           @trunkline_insight_inside = false
         end
@@ -55,13 +55,13 @@ module Trunkline
         return super unless Insight.current
 
         began = Engine.now
-        super.tap { @trunkline_insight_opening = Opening.new(began, Engine.now - began, Outgoing.told) }
+        super.tap { @trunkline_insight_opening = Opening.new(began, Engine.now - began, Outgoing.reported) }
       end
 
-      def trunkline_insight_facts(req, answer)
+      def trunkline_insight_facts(req, response)
         opening = @trunkline_insight_opening
         @trunkline_insight_opening = nil
-        { library: "Net::HTTP", status: answer&.code&.to_i, opening: opening&.seconds || 0.0,
+        { library: "Net::HTTP", status: response&.code&.to_i, opening: opening&.seconds || 0.0,
           timeout: NetHTTPHook.timeout(self),
           **Call.request(req.method, [use_ssl? ? "https" : "http", address, port], req.path,
                          headers: req) }

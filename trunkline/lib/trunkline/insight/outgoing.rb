@@ -3,7 +3,7 @@
 require_relative "../engine"
 require_relative "../instrument"
 require_relative "call"
-require_relative "place"
+require_relative "call_site"
 require_relative "transaction"
 
 module Trunkline
@@ -13,7 +13,7 @@ module Trunkline
     #
     # @api private
     module Outgoing
-      KEY = :trunkline_insight_told
+      KEY = :trunkline_insight_reported
       private_constant :KEY
 
       class << self
@@ -23,32 +23,32 @@ module Trunkline
         def watch(facts, began: Engine.now)
           collector = Insight.current or return yield
 
-          before = told
+          before = reported
           begin
             result = yield
           rescue StandardError => error
             raise
           ensure
-            add(collector, facts, began, result, error) if told == before
+            add(collector, facts, began, result, error) if reported == before
           end
         end
 
         # Counts a call of this fiber as reported.
         # @return [void]
-        def tell
-          Thread.current[KEY] = told + 1
+        def count_reported
+          Thread.current[KEY] = reported + 1
         end
 
         # @return [Integer] number of reported calls of this fiber
-        def told = Thread.current[KEY] || 0
+        def reported = Thread.current[KEY] || 0
 
         private
 
         def add(collector, facts, began, result, error)
           ended = Engine.now
-          tell
+          count_reported
           Instrument.guard(collector) do
-            collector.add(Call.new(began: began, ended: ended, error: error&.class&.name, place: Place.here,
+            collector.add(Call.new(began: began, ended: ended, error: error&.class&.name, place: CallSite.here,
                                    transaction: Transaction.open?, **facts.call(result)))
           end
         end

@@ -21,19 +21,19 @@ module Trunkline
       private_constant :TEMPLATE
 
       class << self
-        # @param answer [Array] response of a Rack application
+        # @param response [Array] of a Rack application
         # @param report [Report]
         # @param env [Hash]
         # @return [Array] the response with the panel; without it unless the response is a complete HTML page
-        def add(answer, report, env)
-          status, headers, body = answer
-          return answer unless page?(status, headers) && body.respond_to?(:to_ary)
+        def add(response, report, env)
+          status, headers, body = response
+          return response unless page?(status, headers) && body.respond_to?(:to_ary)
 
           parts = body.to_ary # to_ary also closes the body
-          return answer unless parts.is_a?(Array) # #to_ary of a Rails body may return an Enumerator, for example
+          return response unless parts.is_a?(Array) # #to_ary of a Rails body may return an Enumerator, for example
 
           html = parts.join.b
-          at = html.bytesize > MOST_BYTES ? nil : place(html)
+          at = html.bytesize > MOST_BYTES ? nil : insert_position(html)
           panel = Instrument.guard(self) { new(report, nonce(env)).to_s.b } if at
           return [status, headers, [html]] unless panel
 
@@ -49,8 +49,8 @@ module Trunkline
             fields.values_at("content-encoding", "content-disposition", "transfer-encoding").none?
         end
 
-        # @return [Integer, nil] position for the panel; nil for a part of a page
-        def place(html)
+        # @return [Integer, nil] nil for a part of a page
+        def insert_position(html)
           html.rindex(%r{</body\s*>}in) || html.rindex(%r{</html\s*>}in) ||
             (html.bytesize if html.match?(/\A(?:\xEF\xBB\xBF)?\s*<(?:!doctype|html)\b/in))
         end
@@ -85,8 +85,8 @@ module Trunkline
       # @return [String] text of the button
       def label
         found = report.findings.size
-        told = found.zero? ? "nothing to improve" : "#{found} finding#{"s" if found > 1}"
-        "HTTP: #{report.summary}, #{told}"
+        result = found.zero? ? "nothing to improve" : "#{found} finding#{"s" if found > 1}"
+        "HTTP: #{report.summary}, #{result}"
       end
 
       def seconds(number) = Seconds.of(number)

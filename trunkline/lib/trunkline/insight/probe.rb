@@ -2,8 +2,8 @@
 
 require_relative "../redacted"
 require_relative "call"
+require_relative "call_site"
 require_relative "outgoing"
-require_relative "place"
 require_relative "transaction"
 
 module Trunkline
@@ -20,12 +20,12 @@ module Trunkline
       # @return [Boolean] whether a watch runs in this fiber
       def wanted? = !Insight.current.nil?
 
-      def note
-        Outgoing.tell
-        [Insight.current, Place.here, Transaction.open?]
+      def probe_context
+        Outgoing.count_reported
+        [Insight.current, CallSite.here, Transaction.open?]
       end
 
-      def call_begins(call, note) = note && State.new(call, *note)
+      def call_begins(call, context) = context && State.new(call, *context)
 
       def attempt_begins(state, _request, _number)
         state.began ||= Engine.now if state
@@ -42,13 +42,13 @@ module Trunkline
                    multiplexed: response&.http_version == "2", status: response&.status,
                    error: (result.class.name unless response),
                    transaction: state.transaction, place: state.place,
-                   **asked(request, state.call.template))
+                   **request_members(request, state.call.template))
         )
       end
 
       private
 
-      def asked(request, template)
+      def request_members(request, template)
         uri = request.uri
         Call.request(request.method, [uri.scheme, uri.host, uri.port], uri.target,
                      headers: request.headers, template: template)

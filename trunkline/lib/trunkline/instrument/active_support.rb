@@ -36,7 +36,7 @@ module Trunkline
       private_constant :REQUEST, :ATTEMPT, :CONNECTION, :ALL_LISTENERS
 
       # An event that was started and not finished.
-      Begun = Struct.new(:handle, :payload) do
+      OpenEvent = Struct.new(:handle, :payload) do
         include Redacted
 
         def finish(result)
@@ -55,7 +55,7 @@ module Trunkline
       end
 
       # State of a call.
-      State = Struct.new(:call, :began, :note, :event) { include Redacted }
+      State = Struct.new(:call, :began, :context, :event) { include Redacted }
 
       # ---- interface of a probe ----
 
@@ -73,32 +73,32 @@ module Trunkline
       end
 
       # @return [Hash] what Rails stores in the thread that makes the call
-      def note
-        { tally: Tally.current, context: context, tags: tags, thread: Thread.current }
+      def probe_context
+        { tally: Tally.current, context: execution_context, tags: tags, thread: Thread.current }
       end
 
-      def call_begins(call, note)
-        State.new(call, call.began, note, start(REQUEST, call.request, note))
+      def call_begins(call, context)
+        State.new(call, call.began, context, start(REQUEST, call.request, context))
       end
 
       def attempt_begins(state, request, number)
-        [start(ATTEMPT, request, state.note, number: number), nil]
+        [start(ATTEMPT, request, state.context, number: number), nil]
       end
 
-      def attempt_ends(begun, lap)
-        begun&.finish(lap.result)
+      def attempt_ends(event, record)
+        event&.finish(record.result)
       end
 
-      def told(state, kind, facts)
+      def call_event(state, kind, facts)
         return unless kind == :connection
 
         result = facts[:result]
         more = { connection: result.connection, timings: result.timings } if result.is_a?(Response)
-        start(CONNECTION, facts[:request], state.note, **more.to_h)&.finish(result)
+        start(CONNECTION, facts[:request], state.context, **more.to_h)&.finish(result)
       end
 
       def call_ends(state, result)
-        state.note[:tally]&.add(Engine.now - state.began)
+        state.context[:tally]&.add(Engine.now - state.began)
         return unless state.event
 
         state.event.payload[:attempts] = state.call.tries
@@ -109,18 +109,18 @@ module Trunkline
 
       def notifier = ::ActiveSupport::Notifications.notifier
 
-      # @return [Begun, nil] nil without subscribers
-      def start(name, request, note, **more)
+      # @return [OpenEvent, nil] nil without subscribers
+      def start(name, request, context, **more)
         return unless notifier.listening?(name)
 
         payload = { request: request, method: request.method, url: request.uri.shown, template: request.template,
-                    **note.slice(:context, :tags), **more }
+                    **context.slice(:context, :tags), **more }
         handle = ::ActiveSupport::Notifications.instrumenter.build_handle(name, payload)
         handle.start
-        Begun.new(handle, payload)
+        OpenEvent.new(handle, payload)
       end
 
-      def context
+      def execution_context
         loaded?(:ExecutionContext) ? ::ActiveSupport::ExecutionContext.to_h : {}
       end
 

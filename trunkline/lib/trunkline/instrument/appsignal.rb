@@ -22,38 +22,39 @@ module Trunkline
       private_constant :SPANS
 
       # The transaction of a call, and its trace context as header fields.
-      Place = Struct.new(:transaction, :fields) { include Redacted }
+      TraceContext = Struct.new(:transaction, :fields) { include Redacted }
 
-      # @return [Place, nil] nil outside a transaction, or when another integration reports the call
-      def note
-        return if !::Appsignal::Transaction.current? || PATCHES.tell_of_current?
+      # @return [TraceContext, nil] nil outside a transaction, or when another integration reports the call
+      def probe_context
+        return if !::Appsignal::Transaction.current? || PATCHES.reports_current_call?
 
         ::Appsignal::OpenTelemetry.inject_context(fields = {}) if SPANS
-        Place.new(::Appsignal::Transaction.current, fields)
+        TraceContext.new(::Appsignal::Transaction.current, fields)
       end
 
-      def call_begins(_call, place) = place
+      def call_begins(_call, context) = context
 
-      def attempt_begins(place, _request, _number) = place && [place, place.fields]
+      def attempt_begins(context, _request, _number) = context && [context, context.fields]
 
-      def attempt_ends(place, lap)
-        return unless place
+      def attempt_ends(context, record)
+        return unless context
 
-        request = lap.request
-        place.transaction.record_event("request.trunkline", "#{request.method} #{request.uri.origin}", "",
-                                       ((lap.ended - lap.began) * 1_000_000_000).round, **(SPANS ? span(lap) : {}))
+        request = record.request
+        context.transaction.record_event("request.trunkline", "#{request.method} #{request.uri.origin}", "",
+                                         ((record.ended - record.began) * 1_000_000_000).round,
+                                         **(SPANS ? span(record) : {}))
       end
 
       private
 
-      def span(lap)
-        uri = lap.request.uri
+      def span(record)
+        uri = record.request.uri
         attributes = ::Appsignal::OpenTelemetry::HttpClientRequest.attributes_for(
-          method: lap.request.method, scheme: uri.scheme, host: uri.host, port: uri.port, path: uri.path
+          method: record.request.method, scheme: uri.scheme, host: uri.host, port: uri.port, path: uri.path
         )
-        status = lap.result.status if lap.result.is_a?(Response)
+        status = record.result.status if record.result.is_a?(Response)
         attributes = attributes.merge(::Appsignal::OpenTelemetry::HttpResponse.attributes_for(status)) if status
-        attributes = attributes.merge("error.type" => "cancelled") if lap.result.nil?
+        attributes = attributes.merge("error.type" => "cancelled") if record.result.nil?
         { opentelemetry_kind: :client, opentelemetry_attributes: attributes,
           opentelemetry_scope: ["trunkline", VERSION] }
       end

@@ -19,17 +19,17 @@ module Trunkline
       PATCHES = Patches.new({ net_http: "Datadog::Tracing::Contrib::HTTP::Instrumentation::InstanceMethods",
                               faraday: "Datadog::Tracing::Contrib::Faraday::Connection" })
       # Fields of requests that Datadog's library itself makes.
-      OWN = %w[datadog-meta-tracer-version dd-internal-untraced-request].freeze
-      private_constant :Tracing, :Tags, :OWN
+      AGENT_FIELDS = %w[datadog-meta-tracer-version dd-internal-untraced-request].freeze
+      private_constant :Tracing, :Tags, :AGENT_FIELDS
 
       # State of an attempt: the digest of its parent, the id of its span, its start time.
-      Begun = Struct.new(:parent, :id, :started_at) { include Redacted }
+      AttemptState = Struct.new(:parent, :id, :started_at) { include Redacted }
 
       def wanted? = Tracing.enabled?
 
       # @return [Datadog::Tracing::TraceDigest, nil] nil when another integration reports the call
-      def note
-        return if PATCHES.tell_of_current?
+      def probe_context
+        return if PATCHES.reports_current_call?
 
         Tracing.active_trace&.to_digest || Tracing::TraceDigest.new(trace_id: Tracing::Utils::TraceId.next_id)
       end
@@ -37,22 +37,22 @@ module Trunkline
       def call_begins(_call, digest) = digest
 
       def attempt_begins(digest, request, _number)
-        return if digest.nil? || request.headers.any? { |name, _| OWN.include?(name.downcase) }
+        return if digest.nil? || request.headers.any? { |name, _| AGENT_FIELDS.include?(name.downcase) }
 
-        begun = Begun.new(digest, Tracing::Utils.next_id, Time.now)
-        [begun, fields(begun, request)]
+        state = AttemptState.new(digest, Tracing::Utils.next_id, Time.now)
+        [state, fields(state, request)]
       end
 
       # The span is created when the attempt is over, with the id that was sent. No span is active meanwhile, so
       # attempts may run concurrently.
-      def attempt_ends(begun, lap)
-        return unless begun
+      def attempt_ends(state, record)
+        return unless state
 
-        Tracing.trace("http.request", continue_from: begun.parent, id: begun.id, start_time: begun.started_at,
-                                      service: settings(lap.request)[:service_name], type: Tags::HTTP::TYPE_OUTBOUND,
-                                      resource: lap.request.method) do |span|
-          describe(span, lap.request)
-          conclude(span, lap)
+        Tracing.trace("http.request", continue_from: state.parent, id: state.id, start_time: state.started_at,
+                                      service: settings(record.request)[:service_name], type: Tags::HTTP::TYPE_OUTBOUND,
+                                      resource: record.request.method) do |span|
+          describe(span, record.request)
+          conclude(span, record)
         end
       end
 
@@ -60,10 +60,10 @@ module Trunkline
 
       def settings(request) = ::Datadog.configuration.tracing[:http, request.uri.host]
 
-      def fields(begun, request)
+      def fields(state, request)
         return unless settings(request)[:distributed_tracing]
 
-        Tracing::Contrib::HTTP.inject(begun.parent.merge(span_id: begun.id), fields = {})
+        Tracing::Contrib::HTTP.inject(state.parent.merge(span_id: state.id), fields = {})
         fields
       end
 
@@ -75,15 +75,15 @@ module Trunkline
                       Tags::NET::TAG_TARGET_PORT => uri.port.to_s, Tags::TAG_PEER_HOSTNAME => uri.host)
       end
 
-      def conclude(span, lap)
-        result = lap.result
+      def conclude(span, record)
+        result = record.result
         return span.set_tag("trunkline.cancelled", "true") if result.nil?
         return span.set_error(result) unless result.is_a?(Response)
 
         span.set_tag(Tags::HTTP::TAG_STATUS_CODE, result.status.to_s)
         waited = result.timings&.gvl
         span.set_tag("trunkline.gvl_wait", waited) if waited
-        return unless settings(lap.request)[:error_status_codes].include?(result.status)
+        return unless settings(record.request)[:error_status_codes].include?(result.status)
 
         span.set_error(["HTTP #{result.status}", "HTTP #{result.status}"])
       end

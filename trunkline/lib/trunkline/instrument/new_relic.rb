@@ -3,7 +3,7 @@
 require "newrelic_rpm"
 require "new_relic/agent/http_clients/abstract"
 require_relative "../../trunkline" unless defined?(Trunkline::Instrument) # trunkline.rb loads this file, too
-require_relative "shown"
+require_relative "reported_url"
 
 module Trunkline
   # Adds the New Relic probe.
@@ -17,10 +17,10 @@ module Trunkline
       include Redacted
 
       # The transaction and segment where a call was made.
-      Place = Struct.new(:transaction, :segment) { include Redacted }
+      TraceContext = Struct.new(:transaction, :segment) { include Redacted }
 
       # The request as New Relic's agent reads it and adds header fields to it.
-      class Outgoing < ::NewRelic::Agent::HTTPClients::AbstractRequest
+      class RequestAdapter < ::NewRelic::Agent::HTTPClients::AbstractRequest
         include Redacted
 
         # @return [Hash{String => String}] fields that New Relic has set
@@ -36,7 +36,7 @@ module Trunkline
         def host_from_header = @request.headers["host"]
         def host = @request.uri.host
         def method = @request.method
-        def uri = URI(Shown.place(@request))
+        def uri = URI(ReportedURL.without_query(@request))
         def headers = @request.headers.to_h.merge(@fields)
         def [](name) = @fields[name] || @request.headers[name]
 
@@ -46,7 +46,7 @@ module Trunkline
       end
 
       # The response as New Relic's agent reads it.
-      class Answer < ::NewRelic::Agent::HTTPClients::AbstractResponse
+      class ResponseAdapter < ::NewRelic::Agent::HTTPClients::AbstractResponse
         include Redacted
 
         def [](name) = @wrapped_response.headers[name]
@@ -57,32 +57,32 @@ module Trunkline
         def get_status_code = get_status_code_using(:status) # rubocop:disable Naming/AccessorMethodName
       end
 
-      # @return [Place, nil] nil outside a transaction, or when another integration reports the call
-      def note
+      # @return [TraceContext, nil] nil outside a transaction, or when another integration reports the call
+      def probe_context
         state = ::NewRelic::Agent::Tracer.state
         transaction = state.current_transaction
-        Place.new(transaction, transaction.current_segment) if transaction && state.tracing_enabled?
+        TraceContext.new(transaction, transaction.current_segment) if transaction && state.tracing_enabled?
       end
 
-      def call_begins(_call, place) = place
+      def call_begins(_call, context) = context
 
-      def attempt_begins(place, request, _number)
-        return unless place
+      def attempt_begins(context, request, _number)
+        return unless context
 
-        outgoing = Outgoing.new(request)
-        segment = ::NewRelic::Agent::Transaction::ExternalRequestSegment.new(outgoing.type, outgoing.uri,
-                                                                             outgoing.method)
-        place.transaction.add_segment(segment, place.segment)
+        adapter = RequestAdapter.new(request)
+        segment = ::NewRelic::Agent::Transaction::ExternalRequestSegment.new(adapter.type, adapter.uri,
+                                                                             adapter.method)
+        context.transaction.add_segment(segment, context.segment)
         segment.start
-        segment.add_request_headers(outgoing)
-        [segment, outgoing.fields]
+        segment.add_request_headers(adapter)
+        [segment, adapter.fields]
       end
 
-      def attempt_ends(segment, lap)
+      def attempt_ends(segment, record)
         return unless segment
 
-        case (result = lap.result)
-        when Response then segment.process_response_headers(Answer.new(result))
+        case (result = record.result)
+        when Response then segment.process_response_headers(ResponseAdapter.new(result))
         when nil then segment.add_custom_attributes("trunkline.cancelled" => true)
         else segment.notice_error(result)
         end

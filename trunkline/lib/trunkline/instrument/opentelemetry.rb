@@ -45,7 +45,7 @@ module OpenTelemetry
       ::OpenTelemetry::Instrumentation.registry.register(ShortName)
 
       # Installs the instrumentation if OpenTelemetry::SDK.configure was called without it.
-      ::Trunkline::Instrument.at_client do
+      ::Trunkline::Instrument.on_next_client do
         configured = !::OpenTelemetry.tracer_provider.instance_of?(::OpenTelemetry::Internal::ProxyTracerProvider)
         Instrumentation.instance.install if configured && !Instrumentation.instance.installed?
       end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../surroundings"
+require_relative "../caller_context"
 
 module Trunkline
   module Instrument
@@ -23,8 +23,8 @@ module Trunkline
       end
 
       # @return [Boolean]
-      def tell_of_current?
-        library = Surroundings.library or return false
+      def reports_current_call?
+        library = CallerContext.library or return false
         patch = @modules[library]
         return false unless patch && Object.const_defined?(patch)
 

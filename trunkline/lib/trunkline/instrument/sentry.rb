@@ -3,7 +3,7 @@
 require "sentry-ruby"
 require_relative "../../trunkline" unless defined?(Trunkline::Instrument) # trunkline.rb loads this file, too
 require_relative "patches"
-require_relative "shown"
+require_relative "reported_url"
 
 module Trunkline
   # Adds the Sentry probe.
@@ -21,40 +21,40 @@ module Trunkline
       PATCHES = Patches.new({ net_http: "Sentry::Net::HTTP", faraday: "Sentry::Faraday::Connection" })
 
       # The hub and span where a call was made, and the header fields for a call without a span.
-      Place = Struct.new(:hub, :span, :fields) { include Redacted }
+      TraceContext = Struct.new(:hub, :span, :fields) { include Redacted }
       # State of an attempt.
-      Begun = Struct.new(:place, :span, :info) { include Redacted }
+      AttemptState = Struct.new(:context, :span, :info) { include Redacted }
 
       def wanted? = ::Sentry.initialized?
 
-      # @return [Place, nil] nil when another integration reports the call
-      def note
-        return if PATCHES.tell_of_current?
+      # @return [TraceContext, nil] nil when another integration reports the call
+      def probe_context
+        return if PATCHES.reports_current_call?
 
         hub = ::Sentry.get_current_hub
-        Place.new(hub, hub.current_scope.get_span, hub.get_trace_propagation_headers)
+        TraceContext.new(hub, hub.current_scope.get_span, hub.get_trace_propagation_headers)
       end
 
-      def call_begins(_call, place) = place
+      def call_begins(_call, context) = context
 
-      def attempt_begins(place, request, _number)
-        return if place.nil? || request.uri.host == ::Sentry.configuration.dsn&.host
+      def attempt_begins(context, request, _number)
+        return if context.nil? || request.uri.host == ::Sentry.configuration.dsn&.host
 
-        span = child_of(place.span)
+        span = child_of(context.span)
         info = info_of(request)
-        [Begun.new(place, span, info), (fields(place, span, request) if propagate_trace?(info[:url]))]
+        [AttemptState.new(context, span, info), (fields(context, span, request) if propagate_trace?(info[:url]))]
       end
 
-      def attempt_ends(begun, lap)
-        return unless begun
+      def attempt_ends(state, record)
+        return unless state
 
-        status = lap.result.status if lap.result.is_a?(Response)
-        breadcrumb(begun, status) if status && record_sentry_breadcrumb?
-        return unless begun.span
+        status = record.result.status if record.result.is_a?(Response)
+        breadcrumb(state, status) if status && record_sentry_breadcrumb?
+        return unless state.span
 
-        set_span_info(begun.span, begun.info, status)
-        begun.span.set_status(lap.result ? "internal_error" : "cancelled") unless lap.result.is_a?(Response)
-        begun.span.finish
+        set_span_info(state.span, state.info, status)
+        state.span.set_status(record.result ? "internal_error" : "cancelled") unless record.result.is_a?(Response)
+        state.span.finish
       end
 
       private
@@ -66,24 +66,24 @@ module Trunkline
       end
 
       def info_of(request)
-        info = { method: request.method, url: Shown.place(request) }
-        query = filter_query_params(Shown.query(request))
+        info = { method: request.method, url: ReportedURL.without_query(request) }
+        query = filter_query_params(ReportedURL.query(request))
         query ? info.merge(query: query) : info
       end
 
       # Like Sentry's set_propagation_headers, for the span of this attempt; the caller's baggage is kept.
-      def fields(place, span, request)
-        fields = place.fields.dup
+      def fields(context, span, request)
+        fields = context.fields.dup
         fields["sentry-trace"] = span.to_sentry_trace if span
         own = request.headers["baggage"]
         fields["baggage"] = "#{fields["baggage"]},#{own}" if own && fields["baggage"]
         fields
       end
 
-      def breadcrumb(begun, status)
-        begun.place.hub.add_breadcrumb(
+      def breadcrumb(state, status)
+        state.context.hub.add_breadcrumb(
           ::Sentry::Breadcrumb.new(level: get_level(status), category: BREADCRUMB_CATEGORY, type: "info",
-                                   data: { status: status, **begun.info })
+                                   data: { status: status, **state.info })
         )
       end
     end

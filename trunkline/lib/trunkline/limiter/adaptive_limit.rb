@@ -47,11 +47,11 @@ module Trunkline
       # A probe of full length with more doubt cannot distinguish a small loss from none.
       NOISY = 0.03
       # A baseline with more doubt than this is measured once more.
-      VAGUE = 0.1
+      MAX_BASELINE_ERROR = 0.1
       # A probe whose outcome is this many standard errors from the threshold ends early.
       CLEAR = 2.5
       # Number of failed probes up that are not followed by a probe down, after one that clearly lost goodput.
-      SPARED = 3
+      SKIPPED_PROBES = 3
       # When goodput changes at the same limit by this share and by CLEAR standard errors, the server has changed.
       SHIFT = 0.25
       # Share of the goodput that a descent must keep: at a server that is slow but has no queue, goodput falls as much
@@ -73,7 +73,7 @@ module Trunkline
         @epoch = Epoch.new
         @generation = 0
         @tried = {}
-        @spared = 0
+        @skipped_probes = 0
         @retried = false
         @latency = BaseLatency.new
         @base = Baseline.new
@@ -103,7 +103,7 @@ module Trunkline
       def on_overload(now, accepted, what)
         before = @limit
         @limit = accepted.clamp(1, @limit)
-        @refuted = nil
+        @rejected_descent = nil
         raise_ceiling(now, @limit)
         @why = "#{what}: from #{before} to #{@limit}"
         # Refusals come in groups: later ones must not end the descent that the first one began.
@@ -148,7 +148,7 @@ module Trunkline
 
       def gain_wanted
         sure = [UP_GAIN, UP_ERRORS * doubt].max
-        [UP_SHARE * (@limit.to_f / @home - 1), sure].min
+        [UP_SHARE * (@limit.to_f / @settled_limit - 1), sure].min
       end
 
       def conclude(now)
@@ -200,15 +200,15 @@ module Trunkline
 
         @base.add(@epoch)
         @left -= 1
-        return enter(:cruise) if @left.positive? || (@left.zero? && @base.error > VAGUE)
+        return enter(:cruise) if @left.positive? || (@left.zero? && @base.error > MAX_BASELINE_ERROR)
 
-        @home = @limit
-        @home_latency = @epoch.median
-        leave(now) unless @refuted && granted?
+        @settled_limit = @limit
+        @settled_latency = @epoch.median
+        leave(now) unless @rejected_descent && descent_confirmed?
       end
 
       def leave(now)
-        return descent if @limit > 1 && @latency.queued?(@home_latency)
+        return descent if @limit > 1 && @latency.queued?(@settled_latency)
 
         @next == :down ? probe_down : probe_up(now)
       end
@@ -219,7 +219,7 @@ module Trunkline
         @latency.faster(@epoch.median) if faster
         @why = "goodput #{change(share)}: the server is another one, measuring anew"
         @base.forget
-        @spared = 0
+        @skipped_probes = 0
         cruise(1)
         @next = faster ? :up : :down
         faster ? @up = UP_ON : @down = DOWN_ON
@@ -239,8 +239,8 @@ module Trunkline
         kept = share >= threshold
         note_probe(share, kept)
         unless kept
-          @refuted = { limit: @limit, goodput: goodput, share: threshold, median: @epoch.median }
-          @limit = @home
+          @rejected_descent = { limit: @limit, goodput: goodput, share: threshold, median: @epoch.median }
+          @limit = @settled_limit
           @base.forget
         end
         @latency.slower(@epoch.median) if @latency.queued?(@epoch.median)
@@ -250,14 +250,14 @@ module Trunkline
 
       # The server may have changed after the baseline of a descent was measured, so the baseline is measured again.
       # @return [Boolean] whether the descent is kept after all
-      def granted?
-        refuted = @refuted
-        @refuted = nil
-        if refuted[:goodput] < refuted[:share] * @base.goodput
-          @latency.slower(refuted[:median])
+      def descent_confirmed?
+        rejected = @rejected_descent
+        @rejected_descent = nil
+        if rejected[:goodput] < rejected[:share] * @base.goodput
+          @latency.slower(rejected[:median])
           return false
         end
-        @limit = refuted[:limit]
+        @limit = rejected[:limit]
         cruise(1)
         true
       end
@@ -265,26 +265,26 @@ module Trunkline
       # ---- probes ----
 
       def probe_up(now)
-        more = [(@home * @up).ceil, @home + 1].max
+        more = [(@settled_limit * @up).ceil, @settled_limit + 1].max
         more = [more, @maximum, ceiling(now)].min
-        return enter(:probe_up, more) unless more <= @home || @latency.too_long?(@epoch.median)
+        return enter(:probe_up, more) unless more <= @settled_limit || @latency.too_long?(@epoch.median)
 
-        @last_probe = "none up: #{more <= @home ? "at the ceiling" : "requests take too long"}"
+        @last_probe = "none up: #{more <= @settled_limit ? "at the ceiling" : "requests take too long"}"
         probe_down
       end
 
       def probed_up(now, goodput)
         share = goodput / @base.goodput
-        return void(share) if share > (@limit.to_f / @home) * (1 + 1.5 * doubt)
+        return discard_probe(share) if share > (@limit.to_f / @settled_limit) * (1 + 1.5 * doubt)
 
         kept = share >= threshold
         note_probe(share, kept)
         if kept
           forget_ceiling if @ceiling && @limit >= @ceiling
-          return go_on(now, goodput, :up)
+          return probe_further(now, goodput, :up)
         end
 
-        @limit = @home
+        @limit = @settled_limit
         @up > UP ? grown : not_grown
       end
 
@@ -296,8 +296,8 @@ module Trunkline
       end
 
       def not_grown
-        if @spared.positive?
-          @spared -= 1
+        if @skipped_probes.positive?
+          @skipped_probes -= 1
           cruise
         else
           @generation += 1
@@ -310,7 +310,7 @@ module Trunkline
         @large = @down == DOWN && noisy?
         @loss = @large ? NOISY_LOSS : DOWN_LOSS
         @loss = HALVING_LOSS if @down == DOWN_FIRST
-        less = [(@home * (@large ? DOWN_ON : @down)).round, @home - 1].min
+        less = [(@settled_limit * (@large ? DOWN_ON : @down)).round, @settled_limit - 1].min
         return cruise if less < 1
 
         enter(:probe_down, less)
@@ -318,18 +318,18 @@ module Trunkline
 
       def probed_down(now, goodput)
         share = goodput / @base.goodput
-        return void(share) if share < (@limit.to_f / @home) * (1 - 2 * doubt)
+        return discard_probe(share) if share < (@limit.to_f / @settled_limit) * (1 - 2 * doubt)
 
         kept = share >= threshold && (@large || share >= threshold + @epoch.error || quicker?)
         note_probe(share, kept)
-        kept ? go_on(now, goodput, :down) : not_kept(share)
+        kept ? probe_further(now, goodput, :down) : not_kept(share)
       end
 
       def not_kept(share)
-        @latency.unqueued(@epoch.median) if share < (1 + @limit.to_f / @home) / 2
-        @spared = SPARED if share < threshold - 2 * doubt
+        @latency.unqueued(@epoch.median) if share < (1 + @limit.to_f / @settled_limit) / 2
+        @skipped_probes = SKIPPED_PROBES if share < threshold - 2 * doubt
         @retried = once_more?(share)
-        @limit = @home
+        @limit = @settled_limit
         cruise(@retried ? 1 : CRUISE_EPOCHS)
         @next = @retried ? :down : :up
       end
@@ -338,22 +338,22 @@ module Trunkline
       def once_more?(share)
         return !@retried && share > threshold - doubt if noisy?
 
-        @down < DOWN && (@home * DOWN).round > @limit
+        @down < DOWN && (@settled_limit * DOWN).round > @limit
       end
 
       # A change of the limit cannot change goodput this much: the server changed between the two measurements.
-      def void(share)
-        @limit = @home
+      def discard_probe(share)
+        @limit = @settled_limit
         shifted(share)
         @next = :up
       end
 
       # The next step in the same direction is larger, and compared with the last goodput; on the way down with the
       # highest, since many small losses add up.
-      def go_on(now, goodput, way)
-        @home = @limit
-        @spared = 0
-        @home_latency = @epoch.median
+      def probe_further(now, goodput, way)
+        @settled_limit = @limit
+        @skipped_probes = 0
+        @settled_latency = @epoch.median
         if way == :up
           @base.become(@limit, @epoch)
           @up = UP_ON
@@ -368,7 +368,7 @@ module Trunkline
       # ---- measurements, ceiling and messages ----
 
       # Returns whether requests take less time at the tried limit. If not, none of them waited at the server before.
-      def quicker? = @epoch.median <= @home_latency * (1 + @limit.to_f / @home) / 2
+      def quicker? = @epoch.median <= @settled_latency * (1 + @limit.to_f / @settled_limit) / 2
 
       # Returns the standard error of the probe's goodput as a share of the baseline's.
       def doubt = Math.hypot(@epoch.error, @base.error)
@@ -394,7 +394,7 @@ module Trunkline
       end
 
       def note_probe(share, kept)
-        @last_probe = "#{@home} to #{@limit}: goodput #{change(share)}, #{kept ? "kept" : "not kept"}"
+        @last_probe = "#{@settled_limit} to #{@limit}: goodput #{change(share)}, #{kept ? "kept" : "not kept"}"
         @why = @last_probe
       end
 

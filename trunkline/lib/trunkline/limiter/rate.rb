@@ -59,7 +59,7 @@ module Trunkline
       DECREASE = 0.85
       LEAST = 0.5
       # Seconds in which further 429s are ignored: they have the same cause.
-      DEAF = 0.25
+      IGNORE_429_SECONDS = 0.25
 
       # @param accepted [Float] requests that the server accepted in the last second
       def initialize(accepted, now)
@@ -72,7 +72,7 @@ module Trunkline
       # @param accepted [Float] requests that the server accepted in the last second
       # @param latency [Float] seconds until a change of the rate takes effect
       def on_rate_limit(now, accepted, latency)
-        return if now - @since < [latency, DEAF].max
+        return if now - @since < [latency, IGNORE_429_SECONDS].max
 
         fill(now)
         @peak = @per_second.clamp(LEAST, [accepted, LEAST].max)

@@ -141,7 +141,7 @@ module Trunkline
       end
 
       def headers(_name, value)
-        Headers.pairs(AttemptValues.in_headers(value))
+        Headers.pairs(AttemptValues.headers_with_placeholders(value))
       end
 
       def field_names(name, value)
@@ -180,14 +180,14 @@ module Trunkline
 
       def bearer(name, value)
         return value.dup.freeze if value.is_a?(String) && value.match?(/\A[\x21-\x7e]+\z/)
-        return AttemptValues.in_place_of(value) if AttemptValues.callable?(value)
+        return AttemptValues.placeholder_for(value) if AttemptValues.callable?(value)
 
         raise InvalidRequest, "#{name}: must be a String of visible ASCII characters (RFC 6750); " \
                               "what was given is not shown"
       end
 
       def basic(name, value)
-        return [AttemptValues.in_place_of(value), ""].freeze if AttemptValues.callable?(value)
+        return [AttemptValues.placeholder_for(value), ""].freeze if AttemptValues.callable?(value)
 
         if value.is_a?(Array) && value.size == 2 && value.all?(String) && !value.first.include?(":") &&
            value.none? { |text| text.b.match?(/[\x00-\x1f\x7f]/n) }
@@ -241,9 +241,9 @@ module Trunkline
 
         unknown = value.keys - EXPECT.keys
         refuse(name, value, "seconds, or a Hash of above: (bytes) and wait: (seconds)") unless unknown.empty?
-        given = EXPECT.merge(value)
-        { wait: Timeouts.seconds("#{name}: wait", given[:wait]),
-          above: integer("#{name}: above", given[:above], 0..(1 << 62)) }.freeze
+        settings = EXPECT.merge(value)
+        { wait: Timeouts.seconds("#{name}: wait", settings[:wait]),
+          above: integer("#{name}: above", settings[:above], 0..(1 << 62)) }.freeze
       end
 
       def callable(name, value)
@@ -350,13 +350,13 @@ module Trunkline
       # @param value [Boolean, Integer, Hash, nil] seconds of silence before the first probe, or { idle:, interval: }
       # @return [Hash] { idle:, interval: }; zeros for none
       def tcp_keepalive(name, value)
-        whole = case value = whole_seconds(value)
-                when nil, true then return KEEPALIVE
-                when false then return NO_KEEPALIVE
-                when Integer then KEEPALIVE.merge(idle: value)
-                when Hash then KEEPALIVE.merge(value.transform_values { |one| whole_seconds(one) })
-                end
-        return whole.freeze if whole && whole.size == KEEPALIVE.size && whole.each_value.all?(KEEPALIVE_SECONDS)
+        probes = case value = whole_seconds(value)
+                 when nil, true then return KEEPALIVE
+                 when false then return NO_KEEPALIVE
+                 when Integer then KEEPALIVE.merge(idle: value)
+                 when Hash then KEEPALIVE.merge(value.transform_values { |one| whole_seconds(one) })
+                 end
+        return probes.freeze if probes && probes.size == KEEPALIVE.size && probes.each_value.all?(KEEPALIVE_SECONDS)
 
         refuse(name, value, "true, false, or whole seconds from 1 to 32767: 30, or { idle: 30, interval: 10 }")
       end

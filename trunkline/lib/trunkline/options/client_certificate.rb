@@ -22,20 +22,20 @@ module Trunkline
       private_constant :PEM, :CERTIFICATE, :CERTIFICATES, :KEYS, :WRONG, :ERRORS_OF_JRUBY
 
       # A PKCS#12 archive that has not been decrypted: that needs the password, which is another option.
-      Sealed = Struct.new(:bytes) { include Redacted }
+      EncryptedPKCS12 = Struct.new(:bytes) { include Redacted }
 
       class << self
         # @param name [Symbol]
         # @param value [Object] as given for client_cert:
-        # @return [String, Sealed, OpenSSL::PKCS12]
+        # @return [String, EncryptedPKCS12, OpenSSL::PKCS12]
         # @raise [InvalidRequest]
         def certificate(name, value)
           return value if openssl?("PKCS12", value)
-          return Sealed.new(value) if value.is_a?(String) && pkcs12?(value)
+          return EncryptedPKCS12.new(value) if value.is_a?(String) && pkcs12?(value)
           return chain(name, value) if value.is_a?(Array) || openssl?("X509::Certificate", value) || pem?(value)
 
           path = Checks.readable_pem(name, value, CERTIFICATES)
-          path.match?(/\.(?:p12|pfx)\z/i) ? Sealed.new(File.binread(path)) : path
+          path.match?(/\.(?:p12|pfx)\z/i) ? EncryptedPKCS12.new(File.binread(path)) : path
         end
 
         # @param name [Symbol]
@@ -63,7 +63,7 @@ module Trunkline
         # @raise [InvalidRequest] for a key that cannot be read, and for a wrong password
         def complete(values)
           certificate, key, password = values.values_at(:client_cert, :client_key, :client_key_password)
-          return opened(certificate, password) if certificate.is_a?(Sealed) || openssl?("PKCS12", certificate)
+          return decrypt(certificate, password) if certificate.is_a?(EncryptedPKCS12) || openssl?("PKCS12", certificate)
 
           key ||= with_key(certificate)
           check_key(key, password) if pem?(key) || (password && certificate)
@@ -107,9 +107,9 @@ module Trunkline
         end
 
         # Given nil, OpenSSL would prompt for a password on the terminal. "" prevents that, and decrypts no key.
-        def check_key(given, password)
+        def check_key(key_or_path, password)
           require "openssl"
-          text = pem?(given) ? given : File.read(given)
+          text = pem?(key_or_path) ? key_or_path : File.read(key_or_path)
           key = ::OpenSSL::PKey.read(text, password || "")
           private_text(:client_key, key)
         rescue ::OpenSSL::PKey::PKeyError, SystemCallError, *ERRORS_OF_JRUBY
@@ -119,9 +119,9 @@ module Trunkline
           raise InvalidRequest, "client_key: must be #{KEYS}; what was given is not shown", cause: nil
         end
 
-        def opened(sealed, password)
+        def decrypt(pkcs12, password)
           require "openssl"
-          archive = sealed.is_a?(Sealed) ? ::OpenSSL::PKCS12.new(sealed.bytes, password.to_s) : sealed
+          archive = pkcs12.is_a?(EncryptedPKCS12) ? ::OpenSSL::PKCS12.new(pkcs12.bytes, password.to_s) : pkcs12
           unless archive.certificate && archive.key
             raise InvalidRequest, "client_cert: its PKCS#12 must hold a certificate and a key"
           end

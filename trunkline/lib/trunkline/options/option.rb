@@ -35,7 +35,7 @@ module Trunkline
 
       # @return [Array<Array>] for each value that is passed to the engine: the instance variable of Options, the
       #   engine's key, and a Proc that converts the value, or nil
-      def told
+      def engine_entries
         return [[:"@#{name}", engine, nil]] if engine.is_a?(Symbol)
 
         engine.to_h.map { |key, convert| [:"@#{name}", key, convert] }
@@ -50,7 +50,7 @@ module Trunkline
       def check(value)
         return value if check_name.nil? || (value.nil? && optional?)
 
-        Loading.ahead_of_fibers
+        Loading.preload_for_fibers
         checked(value)
       rescue EncodingError, ArgumentError => error
         raise if error.is_a?(InvalidRequest)

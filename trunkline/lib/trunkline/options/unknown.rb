@@ -76,12 +76,12 @@ module Trunkline
         %i[debug verbose debug_output] => "logger: with log: :headers",
         %i[to output save_to outfile] => "client.download(url, to: path)",
         %i[stream_to on_data stream_body] => "a block, which takes the body as it comes"
-      }.each_with_object({}) { |(names, ours), all| names.each { |name| all[name] = ours } }.freeze
+      }.each_with_object({}) { |(names, advice), all| names.each { |name| all[name] = advice } }.freeze
 
-      NEAREST = 3
+      SUGGESTIONS = 3
       # A name that is less similar than this to every option may be part of the data that was to be sent.
-      LIKE = 0.8
-      private_constant :NEAREST, :LIKE
+      MIN_SIMILARITY = 0.8
+      private_constant :SUGGESTIONS, :MIN_SIMILARITY
 
       class << self
         # @param name [Object] a Symbol, or another object that was given as an option's name
@@ -105,10 +105,10 @@ module Trunkline
         def nearest(text, known)
           return unless defined?(DidYouMean::JaroWinkler)
 
-          likeness = known.to_h { |option| [option, DidYouMean::JaroWinkler.distance(option.to_s, text)] }
-          names = likeness.keys.max_by(NEAREST, &likeness)
-          places = "; #{Arguments::PLACES}" if likeness.fetch(names.first) < LIKE
-          "the nearest are #{names.map { |option| "#{option}:" }.join(", ")}#{places}; "
+          similarity = known.to_h { |option| [option, DidYouMean::JaroWinkler.distance(option.to_s, text)] }
+          names = similarity.keys.max_by(SUGGESTIONS, &similarity)
+          hint = "; #{Arguments::BODY_HINT}" if similarity.fetch(names.first) < MIN_SIMILARITY
+          "the nearest are #{names.map { |option| "#{option}:" }.join(", ")}#{hint}; "
         end
 
         def shown(name)

@@ -54,24 +54,24 @@ module Trunkline
       def call(request, call)
         return yield fill(request) unless request.uri.origin == (@origin || call.request.uri.origin)
 
-        passed = []
+        challenges = []
         loop do
           tries = call.tries
           response = yield signed(request, call)
-          return accepted(response, passed) unless response.status == 401
-          return response._challenged(passed) unless passed.size < CHALLENGES && again?(response, call)
+          return finish(response, challenges) unless response.status == 401
+          return response._set_challenges(challenges) unless challenges.size < CHALLENGES && again?(response, call)
 
           rewind(request, response)
-          passed << response._discard
-          call.forget_since(tries)
+          challenges << response._discard
+          call.truncate_log(tries)
         end
       end
 
       private
 
-      def accepted(response, passed)
-        @signer.accepted(response) if @signer.is_a?(Digest)
-        response._challenged(passed)
+      def finish(response, challenges)
+        @signer.on_success(response) if @signer.is_a?(Digest)
+        response._set_challenges(challenges)
       end
 
       # @return [#call] the signer's method, wrapped to take two arguments

@@ -44,8 +44,9 @@ module Trunkline
       def self.stats
         now = Engine.now
         State.all(:breaker).each_with_object({}) do |((label, _), circuit), all|
-          told = circuit.to_h(now)
-          all[label] = told unless all[label] && STRICTNESS.index(all[label][:state]) >= STRICTNESS.index(told[:state])
+          stats = circuit.to_h(now)
+          known = all[label]
+          all[label] = stats unless known && STRICTNESS.index(known[:state]) >= STRICTNESS.index(stats[:state])
         end
       end
 
@@ -66,12 +67,12 @@ module Trunkline
       # @return [Response]
       # @raise [BreakerOpen] when the circuit refuses the request
       def call(request, call)
-        circuit(request.uri.label).run(call, request) { judged { yield request } }
+        circuit(request.uri.label).run(call, request) { raise_failures { yield request } }
       rescue Failed => error
         result = error.result
         result.is_a?(Error) ? raise(result, cause: result.cause) : result
       rescue Refused => error
-        call.tell(:breaker, request: request, state: :open, retry_in: error.retry_in)
+        call.notify(:breaker, request: request, state: :open, retry_in: error.retry_in)
         raise BreakerOpen.of(request, error, call.facts), cause: nil
       end
 
@@ -84,7 +85,7 @@ module Trunkline
       # @return [Response] that does not count as a failure
       # @raise [Failed] when the response or the error counts as a failure
       # @raise [Error] that does not count as a failure
-      def judged
+      def raise_failures
         response = yield
         raise Failed.new(response), cause: nil if failure?(response)
 
@@ -97,12 +98,12 @@ module Trunkline
 
       # Closes the response when the callable given as failure: raises, since the caller does not get the response.
       def failure?(response)
-        told = false
+        decided = false
         failed = @failure.call(response)
-        told = true
+        decided = true
         failed
       ensure
-        response.close unless told
+        response.close unless decided
       end
     end
   end

@@ -6,11 +6,11 @@ require_relative "../redacted"
 require_relative "settings"
 require_relative "state"
 require_relative "cache/freshness"
-require_relative "cache/kept_stream"
+require_relative "cache/storing_stream"
 require_relative "cache/presented_request"
 require_relative "cache/revalidations"
 require_relative "cache/storage"
-require_relative "cache/stored_answer"
+require_relative "cache/stored_response"
 require_relative "cache/transaction"
 
 module Trunkline
@@ -77,7 +77,7 @@ module Trunkline
       # @raise [Error]
       def call(request, call, &forward)
         response = READS.include?(request.method) ? read(request, call, &forward) : change(request, call, &forward)
-        call.tell(:cache) { { request: request, result: response, status: response.cache.to_s } }
+        call.notify(:cache) { { request: request, result: response, status: response.cache.to_s } }
         response
       end
 
@@ -91,63 +91,63 @@ module Trunkline
 
       # @param response [Response] to a GET
       # @param begun [Float] when its request began, seconds of the wall clock
-      # @return [StoredAnswer, nil] nil when the response must not be stored (RFC 9111 3) or is not worth storing
+      # @return [StoredResponse, nil] nil when the response must not be stored (RFC 9111 3) or is not worth storing
       def storable(response, begun)
         return if response.request.streaming? || !response.complete? || response.length_unknown?
 
         freshness = usable(response, begun)
-        kept_answer(response, response.body.b, freshness) if freshness
+        stored_response(response, response.body.b, freshness) if freshness
       end
 
       # Stores a streamed response when its body has been read to the end.
       #
       # @param response [Response] to a GET, with its head received
       # @param begun [Float] when its request began, seconds of the wall clock
-      # @yield [answer] later, in the thread that reads the body
-      # @yieldparam answer [StoredAnswer]
+      # @yield [stored] later, in the thread that reads the body
+      # @yieldparam stored [StoredResponse]
       # @return [void]
       def when_read(response, begun)
         freshness = usable(response, begun)
         return if freshness.nil? || response["content-length"].to_i > @max_entry_bytes
 
-        response.extend(KeptStream).keep_when_read(@max_entry_bytes) do |body|
-          answer = kept_answer(response, body, freshness)
-          yield answer if answer
+        response.extend(StoringStream).store_when_read(@max_entry_bytes) do |body|
+          stored = stored_response(response, body, freshness)
+          yield stored if stored
         end
       end
 
-      # @param asked [PresentedRequest]
-      # @param answer [StoredAnswer] to store
+      # @param presented [PresentedRequest]
+      # @param stored [StoredResponse] to store
       # @param response [Response] from the server, whose Cache-Control decides
       # @param variants [Variants, nil] found in the store for the request
       # @return [Boolean] whether the response is stored
-      def keep?(asked, answer, response, variants)
+      def store?(presented, stored, response, variants)
         if Freshness.forbidden?(Directives.of(response["cache-control"]))
-          storage.forget([asked.key])
+          storage.delete([presented.key])
           return false
         end
         return true if response.shared? # the call that sent the request stores the response
 
-        names = Variants.names(answer.vary)
-        storage.keep(asked, answer, names, variants)
-        count(:stored, asked)
+        names = Variants.names(stored.vary)
+        storage.store(presented, stored, names, variants)
+        count(:stored, presented)
         true
       end
 
       # @param name [Symbol] one of COUNTS
-      # @param asked [PresentedRequest]
+      # @param presented [PresentedRequest]
       # @return [void]
-      def count(name, asked)
-        State.change(:cache, asked.label, COUNTS) { |counts| counts[name] += 1 }
+      def count(name, presented)
+        State.change(:cache, presented.label, COUNTS) { |counts| counts[name] += 1 }
       end
 
       private
 
       def read(request, call, &forward)
-        asked = PresentedRequest.new(request, call) unless request.content?
-        return bypass(yield(request)) if asked.nil? || asked.fields.bypasses?
+        presented = PresentedRequest.new(request, call) unless request.content?
+        return bypass(yield(request)) if presented.nil? || presented.fields.bypasses?
 
-        Transaction.new(self, asked, call).answer(&forward)
+        Transaction.new(self, presented, call).run(&forward)
       end
 
       # @return [Freshness, nil] nil when the response must not be stored or could never be reused
@@ -159,15 +159,15 @@ module Trunkline
         freshness if freshness.useful?
       end
 
-      # @return [StoredAnswer, nil]
-      def kept_answer(response, body, freshness)
-        answer = StoredAnswer.of(response, body, freshness)
-        answer if answer.bytesize <= @max_entry_bytes && answer.to_response(response.request)
+      # @return [StoredResponse, nil]
+      def stored_response(response, body, freshness)
+        stored = StoredResponse.of(response, body, freshness)
+        stored if stored.bytesize <= @max_entry_bytes && stored.to_response(response.request)
       rescue ProtocolError
         nil # max_header_bytes: or max_headers: accepted a head that Engine.response refuses to parse
       end
 
-      def bypass(response) = response._cached(Trunkline::Cache::Status.forwarded(:bypass))
+      def bypass(response) = response._set_cache_status(Trunkline::Cache::Status.forwarded(:bypass))
 
       # Removes the stored responses that an unsafe request may have changed (RFC 9111 4.4).
       def change(request, call)
@@ -175,22 +175,22 @@ module Trunkline
         changed = changed_urls([*response.redirects, response])
         unless changed.empty?
           sent = (response.redirects.first || response).request
-          asked = PresentedRequest.new(request, call, call.signer ? call.completed(request) : sent)
-          storage.forget(changed.flat_map { |url| asked.keys_of(url) })
+          presented = PresentedRequest.new(request, call, call.signer ? call.with_policy_fields(request) : sent)
+          storage.delete(changed.flat_map { |url| presented.keys_of(url) })
         end
-        response._cached(Trunkline::Cache::Status.forwarded(:method))
+        response._set_cache_status(Trunkline::Cache::Status.forwarded(:method))
       end
 
-      def changed_urls(answers)
-        answers.reject { |answer| SAFE.include?(answer.request.method) || answer.status >= 400 }
-          .flat_map { |answer| [answer.request.url, *named_urls(answer)] }.uniq
+      def changed_urls(responses)
+        responses.reject { |response| SAFE.include?(response.request.method) || response.status >= 400 }
+          .flat_map { |response| [response.request.url, *named_urls(response)] }.uniq
       end
 
       # URLs in Location and Content-Location that have the origin of the request.
-      def named_urls(answer)
-        answer.headers.to_h.values_at("location", "content-location").compact.filter_map do |reference|
-          url = answer.request.uri.follow(reference)
-          url.to_s if url.origin == answer.request.uri.origin
+      def named_urls(response)
+        response.headers.to_h.values_at("location", "content-location").compact.filter_map do |reference|
+          url = response.request.uri.follow(reference)
+          url.to_s if url.origin == response.request.uri.origin
         rescue InvalidRequest
           nil
         end

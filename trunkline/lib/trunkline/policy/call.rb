@@ -37,28 +37,28 @@ module Trunkline
       # @param request [Request]
       # @param driver [ThreadDriver, Scheduler::Flow]
       # @param began [Float] monotonic seconds
-      # @param surroundings [Surroundings, nil]
-      def initialize(policy, request, driver, began, surroundings = nil)
+      # @param caller_context [CallerContext, nil]
+      def initialize(policy, request, driver, began, caller_context = nil)
         @policy = policy
         @request = request
         @driver = driver
         @began = began
-        limit = surroundings&.limit
-        own = policy.deadline(began)
-        @bounded = !limit.nil? && (own.nil? || limit <= own)
-        @deadline = @bounded ? limit : own
+        limit = caller_context&.limit
+        own_deadline = policy.deadline(began)
+        @bounded = !limit.nil? && (own_deadline.nil? || limit <= own_deadline)
+        @deadline = @bounded ? limit : own_deadline
         @log = Log::NONE
         @exchanges = 0
         @waited = 0.0
         @sent = nil
         @reason = nil
-        @watch = Watch.of(self, surroundings&.notes, policy.probes)
+        @watch = Watch.of(self, caller_context&.probe_contexts, policy.probes)
       end
 
       # Reports the end of the call to the probes.
       # @yieldreturn [Response]
       # @return [Response]
-      def watched
+      def report_end
         return yield unless @watch
 
         begin
@@ -71,12 +71,12 @@ module Trunkline
         result
       end
 
-      # Reports what a policy does to the probes.
+      # Reports to the probes what a policy does.
       # @param kind [Symbol] :retry, :breaker or :cache
       # @param facts [Hash{Symbol => Object}, nil] nil to take them from the block, which is called only if there are
       #   probes
-      def tell(kind, facts = nil)
-        @watch&.told(kind, facts || yield)
+      def notify(kind, facts = nil)
+        @watch&.call_event(kind, facts || yield)
       end
 
       # @return [String, nil] the value of the option template:
@@ -107,9 +107,9 @@ module Trunkline
       # @raise [Error]
       def exchange(request)
         prepare(request)
-        lap = begin_lap(request, 1)
-        lap.result = sending(lap.request)
-        conclude([lap])
+        record = begin_exchange(request, 1)
+        record.result = send_once(record.request)
+        conclude([record])
       end
 
       # @return [Boolean] whether #race can send the request twice
@@ -125,22 +125,23 @@ module Trunkline
       # @raise [Error] the error of the last attempt, when all of them fail
       def race(request, after, &second)
         prepare(request)
-        first = begin_lap(request, 1)
-        laps = @driver.race(first, @deadline, after, -> { (following = second.call) && begin_lap(following, 2) })
-        @exchanges += laps.size - 1
-        laps.drop(1).each { |lap| lap.reason = :hedge }
-        conclude(laps)
+        first = begin_exchange(request, 1)
+        begin_second = -> { (following = second.call) && begin_exchange(following, 2) }
+        records = @driver.race(first, @deadline, after, begin_second)
+        @exchanges += records.size - 1
+        records.drop(1).each { |record| record.reason = :hedge }
+        conclude(records)
       end
 
       # @return [Array<Attempt>] made so far
       def attempts = @log.attempts
 
-      # @return [Integer] requests that were sent so far, for #forget_since
+      # @return [Integer] requests that were sent so far, for #truncate_log
       def tries = @log.size
 
       # Removes the later attempts from the log: they belong to the redirect or challenge that answered them.
       # @param tries [Integer] number of attempts to keep
-      def forget_since(tries)
+      def truncate_log(tries)
         @log = @log.first(tries)
         @reason = nil
       end
@@ -197,7 +198,7 @@ module Trunkline
 
         facts = { elapsed: now - @began, limit: (allowed if error.is_a?(TotalTimeout)) }
         facts.update(attempt: attempts.size, attempts: attempts, sent: @log.sent) if tries > 1
-        error.retold(facts.compact)
+        error.with_facts(facts.compact)
       end
 
       # @return [Hash{Symbol => Object}] attributes of the call for an error that a policy raises
@@ -208,12 +209,12 @@ module Trunkline
       # @param request [Request]
       # @return [Request] with the fields that policies add before it is sent: cookies and computed values, but not the
       #   signature
-      def completed(request) = @policy.chain.completed(request)
+      def with_policy_fields(request) = @policy.chain.with_policy_fields(request)
 
       # @param request [Request]
       # @return [String] identifies the credentials of the request: it differs between calls with different credentials
       def credentials(request)
-        "#{signer} #{completed(request).headers["authorization"]}"
+        "#{signer} #{with_policy_fields(request).headers["authorization"]}"
       end
 
       # @return [String, nil] identifies the signer of the call's requests; unique among processes
@@ -231,58 +232,58 @@ module Trunkline
         return @sent = request.content unless @sent && request.content?
 
         unless request.rewindable?
-          raise BodyError.new("#{Sentence.call(request)} would be sent again, but its body was streamed and cannot " \
-                              "be rewound", request: request, phase: :write, sent: @log.sent)
+          raise BodyError.new("#{ErrorMessage.describe(request)} would be sent again, but its body was streamed and " \
+                              "cannot be rewound", request: request, phase: :write, sent: @log.sent)
         end
         request.rewind
       end
 
-      def sending(request)
+      def send_once(request)
         @driver.exchange(request, @deadline)
       rescue Error => error
         error
       end
 
       # @param ahead [Integer] position among the attempts about to be made, from 1
-      # @return [Log::Lap]
-      def begin_lap(request, ahead)
+      # @return [Log::ExchangeRecord]
+      def begin_exchange(request, ahead)
         request, states = @watch.attempt_begins(request, tries + ahead) if @watch
-        Log::Lap.new(request, now).tap { |lap| lap.states = states }
+        Log::ExchangeRecord.new(request, now).tap { |record| record.states = states }
       end
 
-      # Records the laps, and returns the first response or raises the last error.
+      # Adds the records to the log, and returns the first response or raises the last error.
       # @return [Response]
       # @raise [Error]
-      def conclude(laps)
-        laps.each { |lap| note(lap) }
-        result = laps.size == 1 ? laps[0].result : first_answer(laps.filter_map(&:result))
+      def conclude(records)
+        records.each { |record| add_to_log(record) }
+        result = records.size == 1 ? records[0].result : first_response(records.filter_map(&:result))
         @reason = nil
-        result.is_a?(Exception) ? raise(result._attempted(@log)) : result._attempted(@log)
+        result.is_a?(Exception) ? raise(result._set_attempts(@log)) : result._set_attempts(@log)
       end
 
       # @param results [Array<Response, Error>]
-      def first_answer(results) = results.find { |one| one.is_a?(Response) } || results.last
+      def first_response(results) = results.find { |one| one.is_a?(Response) } || results.last
 
-      def note(lap)
-        result = lap.result
-        lap.ended ||= now
-        lap.result = result.is_a?(Response) ? @policy.checked(result) : result && named(result)
-        lap.reason ||= @reason
-        lap.waited = @waited
+      def add_to_log(record)
+        result = record.result
+        record.ended ||= now
+        record.result = result.is_a?(Response) ? @policy.check_proxy_response(result) : as_deadline_exceeded(result)
+        record.reason ||= @reason
+        record.waited = @waited
         @waited = 0.0
-        @log = @log.with(lap)
+        @log = @log.with(record)
         return unless @watch
 
-        lap.result&._attempted(@log)
-        @watch.attempt_ends(lap.states, lap)
+        record.result&._set_attempts(@log)
+        @watch.attempt_ends(record.states, record)
       end
 
       # A timeout that Trunkline.deadline caused becomes a DeadlineExceeded, so that policies can tell it from a failure
       # of the server.
-      def named(error)
+      def as_deadline_exceeded(error)
         return error unless @bounded && error.instance_of?(TotalTimeout)
 
-        error.retold({ limit: allowed }, :DeadlineExceeded)
+        error.with_facts({ limit: allowed }, :DeadlineExceeded)
       end
     end
   end

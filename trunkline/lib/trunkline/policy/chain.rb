@@ -72,7 +72,7 @@ module Trunkline
 
       # @param request [Request]
       # @return [Request] with the fields that policies of the chain add, except the signature
-      def completed(request)
+      def with_policy_fields(request)
         return request if @filling.empty?
 
         @filling.reduce(request) { |one, policy| policy.fill(one) }

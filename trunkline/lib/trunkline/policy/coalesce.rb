@@ -18,12 +18,12 @@ module Trunkline
       end)
       SETTINGS = Settings.new(:coalesce, vary: [%w[accept accept-encoding accept-language].freeze, NAMES])
       # Fields of range and conditional requests: calls share a response only if these fields are equal.
-      OWN_ANSWER = %w[range if-range if-none-match if-modified-since if-match if-unmodified-since].freeze
-      private_constant :NAMES, :OWN_ANSWER
+      RANGE_AND_CONDITIONS = %w[range if-range if-none-match if-modified-since if-match if-unmodified-since].freeze
+      private_constant :NAMES, :RANGE_AND_CONDITIONS
 
       # A request in flight: the signal that it has ended, the timeouts of the call that sent it, and its result; a
       # result of nil means that this call gave up.
-      Flight = Struct.new(:signal, :timeouts, :result) do
+      InFlightRequest = Struct.new(:signal, :timeouts, :result) do
         include Redacted
 
         # Returns nil for a timeout that applies to the sending call only: its deadline, or a phase timeout when the
@@ -47,7 +47,7 @@ module Trunkline
       # @param vary [Array<String>] names of fields that tell requests apart
       def initialize(vary:)
         @vary = vary
-        @flights = {}
+        @requests = {}
         @lock = Lock.new
         @pid = Process.pid
       end
@@ -63,11 +63,11 @@ module Trunkline
         key = key_of(request, call)
         timeouts = call.builder.timeouts
         loop do
-          flight, first = join(key, timeouts)
-          return lead(key, flight, request, &forward) if first
+          in_flight, first = join(key, timeouts)
+          return lead(key, in_flight, request, &forward) if first
 
-          call.wait(flight.signal) || raise(call.exceeded)
-          result = flight.result_for(timeouts)
+          call.wait(in_flight.signal) || raise(call.exceeded)
+          result = in_flight.result_for(timeouts)
           return follow(result, request) if result
         end
       end
@@ -75,43 +75,43 @@ module Trunkline
       private
 
       def key_of(request, call)
-        sent = call.completed(request).headers
-        names = OWN_ANSWER + call.builder.credential_names.keys + @vary
+        sent = call.with_policy_fields(request).headers
+        names = RANGE_AND_CONDITIONS + call.builder.credential_names.keys + @vary
         [request.url, call.signer, *names.map { |name| sent[name] }, call.sharing]
       end
 
-      # @return [Array(Flight, Boolean)] the flight, and whether it is new
+      # @return [Array(InFlightRequest, Boolean)] the in_flight, and whether it is new
       def join(key, timeouts)
         @lock.synchronize do
-          forget_parents
-          flight = @flights[key]
-          flight ? [flight, false] : [@flights[key] = Flight.new(Signal.new, timeouts), true]
+          drop_after_fork
+          in_flight = @requests[key]
+          in_flight ? [in_flight, false] : [@requests[key] = InFlightRequest.new(Signal.new, timeouts), true]
         end
       end
 
       # Drops the flights of the parent process after a fork: the threads that would end them do not run in the child.
-      def forget_parents
+      def drop_after_fork
         return if @pid == Process.pid
 
-        @flights.clear
+        @requests.clear
         @pid = Process.pid
       end
 
-      def lead(key, flight, request)
-        flight.result = yield request
+      def lead(key, in_flight, request)
+        in_flight.result = yield request
       rescue Error => error
-        flight.result = error
+        in_flight.result = error
         raise
       ensure
-        @lock.synchronize { @flights.delete(key) }
-        flight.signal.set
+        @lock.synchronize { @requests.delete(key) }
+        in_flight.signal.set
       end
 
       # Each caller gets a separate Response, because it may change the body.
       def follow(result, request)
         raise result.dup if result.is_a?(Error)
 
-        result._for(request)
+        result._copy_for(request)
       end
     end
   end

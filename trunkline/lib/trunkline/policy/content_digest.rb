@@ -49,8 +49,8 @@ module Trunkline
 
       # @return [String] bytes
       def digest(request)
-        whole = request.body_string
-        return DigestField::ALGORITHMS.fetch(@algorithm).digest(whole) if whole
+        body = request.body_string
+        return DigestField::ALGORITHMS.fetch(@algorithm).digest(body) if body
 
         content = request.content
         unless content.repeatable?

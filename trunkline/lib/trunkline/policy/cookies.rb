@@ -43,7 +43,7 @@ module Trunkline
       # @return [Response]
       def call(request, _call)
         response = yield fill(request)
-        keep(response)
+        store_cookies(response)
         response
       end
 
@@ -53,11 +53,11 @@ module Trunkline
       def fill(request)
         return request if @jar._untouched?
 
-        kept = @jar.header(request.uri) or return request
+        stored = @jar.header(request.uri) or return request
         computed, given = request.headers.get_all("Cookie").map(&:b)
           .partition { |field| AttemptValues::Placeholder.text?(field) }
         named = given.flat_map { |field| names(field) }.to_h { |name| [name, true] }
-        added = pairs(kept).reject { |pair| named.key?(name(pair)) }
+        added = pairs(stored).reject { |pair| named.key?(name(pair)) }
         return request if added.empty?
 
         # A Cookie field that is computed for each attempt has no value yet, so it stays separate.
@@ -74,11 +74,11 @@ module Trunkline
       def name(pair) = pair[/\A[^=]*/n].strip
 
       # The challenges before a response may set cookies, too.
-      def keep(response)
-        [*response.challenges, response].each do |answer|
-          next unless answer["set-cookie"]
+      def store_cookies(last)
+        [*last.challenges, last].each do |response|
+          next unless response["set-cookie"]
 
-          answer.headers.get_all("Set-Cookie").each { |cookie| @jar.set(answer.request.uri, cookie) }
+          response.headers.get_all("Set-Cookie").each { |cookie| @jar.set(response.request.uri, cookie) }
         end
       end
     end

@@ -27,9 +27,9 @@ module Trunkline
       # @return [Request] with the computed values
       # @raise [InvalidRequest]
       def fill(request)
-        own = Redirect.next_fields(request.headers, same_origin: true, same_method: true)
-        filled = own.flat_map { |name, value| @values.fetch(name, value).map { |one| [name, one] } }
-        return request if filled == own
+        fields = Redirect.next_fields(request.headers, same_origin: true, same_method: true)
+        filled = fields.flat_map { |name, value| @values.fetch(name, value).map { |one| [name, one] } }
+        return request if filled == fields
 
         Policy.replace_fields(request, filled, @builder)
       end

@@ -29,7 +29,7 @@ module Trunkline
       private_constant :AFTER
 
       # State of one origin: a histogram of its response times, and the budget of second requests.
-      Known = Struct.new(:latency, :budget) { include Redacted }
+      OriginState = Struct.new(:latency, :budget) { include Redacted }
 
       # @param value [true, Hash]
       # @return [Hedge]
@@ -40,7 +40,7 @@ module Trunkline
 
       # @return [Hash{String => Hash}] by origin: its budget, and the quantiles of its response times in seconds
       def self.stats
-        State.all(:hedge).to_h { |(label, _), known| [label, known.budget.to_h.merge(known.latency.to_h)] }
+        State.all(:hedge).to_h { |(label, _), state| [label, state.budget.to_h.merge(state.latency.to_h)] }
       end
 
       # @param after [Symbol, Float] a quantile, or seconds
@@ -68,27 +68,27 @@ module Trunkline
       def call(request, call)
         return yield(request) if !SAFE.include?(request.method) || request.content? || !call.races?(request)
 
-        known = known_of(request)
-        known.budget.deposit(call.now)
+        state = state_of(request)
+        state.budget.deposit(call.now)
         began = call.now
-        response = first_answer(request, call, known) { yield request }
+        response = first_response(request, call, state) { yield request }
         now = call.now
-        known.latency.add(headed(response, now) - began, now)
+        state.latency.add(head_arrived_at(response, now) - began, now)
         response
       end
 
-      # @param known [Known]
+      # @param state [OriginState]
       # @param now [Float] monotonic seconds
       # @return [Float, nil] seconds after which a second request is sent; nil while too few responses were measured
-      def after(known, now)
-        @seconds || (known.latency.quantile(@quantile, now) if known.latency.count(now) >= ENOUGH)
+      def after(state, now)
+        @seconds || (state.latency.quantile(@quantile, now) if state.latency.count(now) >= ENOUGH)
       end
 
       # @param request [Request]
-      # @return [Known] state of its origin
-      def known_of(request)
+      # @return [OriginState] state of its origin
+      def state_of(request)
         State.of(:hedge, [request.uri.label, @max]) do
-          Known.new(Quantile.new, Budget.new(ratio: @max, most: MOST))
+          OriginState.new(Quantile.new, Budget.new(ratio: @max, most: MOST))
         end
       end
 
@@ -96,14 +96,14 @@ module Trunkline
 
       # @return [Float] monotonic seconds, when the response arrived; for a streamed one, whose body may take hours, its
       #   first byte
-      def headed(response, now)
+      def head_arrived_at(response, now)
         (response._first_byte_at if response.request.streaming?) || now
       end
 
-      def first_answer(request, call, known)
-        seconds = after(known, call.now) or return yield
+      def first_response(request, call, state)
+        seconds = after(state, call.now) or return yield
 
-        call.race(request, seconds) { request if allowed?(request, call.now, known.budget) }
+        call.race(request, seconds) { request if allowed?(request, call.now, state.budget) }
       end
 
       def allowed?(request, now, budget)

@@ -15,36 +15,37 @@ module Trunkline
       # One request that was sent. began and ended are monotonic seconds. result is nil when the request was cancelled.
       # reason is an Attempt#reason, or nil for the one that the engine reports. waited is how many seconds policies
       # delayed the request. states are those of the probes.
-      Lap = Struct.new(:request, :began, :ended, :result, :reason, :waited, :states) { include Redacted }
+      ExchangeRecord = Struct.new(:request, :began, :ended, :result, :reason, :waited, :states) { include Redacted }
 
-      # @return [Array<Lap>]
-      attr_reader :laps
+      # @return [Array<ExchangeRecord>]
+      attr_reader :records
 
-      # @param laps [Array<Lap>]
-      def initialize(laps)
-        @laps = laps
+      # @param records [Array<ExchangeRecord>]
+      def initialize(records)
+        @records = records
         freeze
       end
 
       NONE = new([].freeze)
 
       # @return [Integer]
-      def size = @laps.size
+      def size = @records.size
 
-      # @param lap [Lap]
-      # @return [Log] with this lap added
-      def with(lap) = Log.new([*@laps, lap].freeze)
+      # @param record [ExchangeRecord]
+      # @return [Log] with this record added
+      def with(record) = Log.new([*@records, record].freeze)
 
-      # @return [Log] of the first laps
-      def first(count) = Log.new(@laps.first(count).freeze)
+      # @return [Log] of the first records
+      def first(count) = Log.new(@records.first(count).freeze)
 
       # @return [Array<Attempt>]
       def attempts
         attempts = []
-        @laps.each do |lap|
-          rows = rows_of(lap)
+        @records.each do |record|
+          rows = rows_of(record)
           rows.each_with_index do |row, index|
-            attempts << row.with(number: attempts.size + 1, **told(lap, row, index.zero?, index == rows.size - 1))
+            more = added_members(record, row, index.zero?, index == rows.size - 1)
+            attempts << row.with(number: attempts.size + 1, **more)
           end
         end
         attempts.freeze
@@ -52,21 +53,21 @@ module Trunkline
 
       # @return [Symbol] how much of a request servers may have received, over all attempts: :all, :partial or :none
       def sent
-        states = @laps.flat_map { |lap| rows_of(lap).map(&:sent) }
+        states = @records.flat_map { |record| rows_of(record).map(&:sent) }
         %i[all partial].find { |state| states.include?(state) } || :none
       end
 
       private
 
-      def rows_of(lap)
-        lap.result ? lap.result._own_attempts : [Attempt.new(1, :first, nil, :partial, "Cancelled")]
+      def rows_of(record)
+        record.result ? record.result._exchange_attempts : [Attempt.new(1, :first, nil, :partial, "Cancelled")]
       end
 
-      def told(lap, row, first, last)
-        told = {}
-        told.update(reason: lap.reason || row.reason, waited: (row.waited || 0.0) + lap.waited) if first
-        told.update(started_at: Time.now - (Engine.now - lap.began), elapsed: lap.ended - lap.began) if last
-        told
+      def added_members(record, row, first, last)
+        members = {}
+        members.update(reason: record.reason || row.reason, waited: (row.waited || 0.0) + record.waited) if first
+        members.update(started_at: Time.now - (Engine.now - record.began), elapsed: record.ended - record.began) if last
+        members
       end
     end
   end

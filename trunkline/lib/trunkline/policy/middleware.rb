@@ -49,7 +49,7 @@ module Trunkline
         last = nil
         forward = lambda do |following|
           refuse(following, "forward", "a Request") unless following.is_a?(Request)
-          again(last, call) if last
+          prepare_repeat(last, call) if last
           last = yield following
         end
         response = @callable.call(request, forward)
@@ -58,7 +58,7 @@ module Trunkline
 
       private
 
-      def again(last, call)
+      def prepare_repeat(last, call)
         last._discard if last.request.streaming?
         call.reason = :again
       end

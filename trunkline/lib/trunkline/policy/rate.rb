@@ -4,7 +4,7 @@ require_relative "../errors"
 require_relative "../interrupts"
 require_relative "../limiter"
 require_relative "../redacted"
-require_relative "../sentence"
+require_relative "../error_message"
 require_relative "settings"
 require_relative "state"
 require_relative "rate/schedule"
@@ -60,8 +60,8 @@ module Trunkline
       def self.stats
         now = Engine.now
         State.all(:rate).each_with_object({}) do |((key, *), pace), all|
-          told = pace.to_h(now)
-          all[key] = told unless all[key] && all[key][:wait] >= told[:wait]
+          stats = pace.to_h(now)
+          all[key] = stats unless all[key] && all[key][:wait] >= stats[:wait]
         end
       end
 
@@ -174,9 +174,10 @@ module Trunkline
         label = request.uri.label
         counted = " for the key #{InvalidRequest.shown("key", key)}" unless key == label
         left = [limit_of(call) - call.now, 0.0].max
-        times = "its turn is in #{Sentence.seconds(wait)}, and it may wait for #{Sentence.seconds(left)}"
+        times = "its turn is in #{ErrorMessage.seconds(wait)}, and it may wait for #{ErrorMessage.seconds(left)}"
         QueueTimeout.new(
-          "#{Sentence.call(request)} at #{label} was not sent: #{pace.reason(call.now)}#{counted}; #{times} (rate:)",
+          "#{ErrorMessage.describe(request)} at #{label} was not sent: #{pace.reason(call.now)}#{counted}; " \
+          "#{times} (rate:)",
           request: request, phase: :queue, limit: left, **call.facts
         )
       end

@@ -64,15 +64,15 @@ module Trunkline
       # @raise [RedirectError]
       def call(request, call)
         seen = { key(request) => true }
-        passed = []
+        redirects = []
         loop do
           tries = call.tries
           response = yield request
-          return response._redirected(passed) unless Redirect.redirect?(response)
+          return response._set_redirects(redirects) unless Redirect.redirect?(response)
 
-          request = succeed(request, response, passed, seen)
-          passed << response._discard
-          call.forget_since(tries)
+          request = next_request(request, response, redirects, seen)
+          redirects << response._discard
+          call.truncate_log(tries)
         end
       end
 
@@ -82,12 +82,12 @@ module Trunkline
         [request.method, request.url]
       end
 
-      def succeed(request, response, passed, seen)
-        if passed.size >= @limit
+      def next_request(request, response, redirects, seen)
+        if redirects.size >= @limit
           refuse(TooManyRedirects, response, "was redirected more than #{@limit} times (follow: #{@limit})")
         end
 
-        following = following(request, response)
+        following = build_next(request, response)
         if seen[key(following)]
           refuse(RedirectLoop, response, "leads back to #{following.method} #{following.uri.path}")
         end
@@ -99,7 +99,7 @@ module Trunkline
         raise
       end
 
-      def following(request, response)
+      def build_next(request, response)
         url = target(request, response)
         same_origin = url.origin == request.uri.origin
         method = next_method(response.status, request.method)

@@ -24,7 +24,7 @@ module Trunkline
       ERRORS = [ConnectionError, ResolveTimeout, ConnectTimeout, TLSTimeout, WriteTimeout, FirstByteTimeout,
                 ReadTimeout, TruncatedBody, StreamReset].freeze
       # Permanent failures among ERRORS, which are not retried.
-      LASTING = [CertificateError, EgressRefused, ForkedConnection].freeze
+      PERMANENT_ERRORS = [CertificateError, EgressRefused, ForkedConnection].freeze
       # Retries that an origin may have beyond the ratio: initial at first, per_second more each second, saved up to
       # most.
       FLOOR = { initial: 10, per_second: 1.0, most: 50 }.freeze
@@ -125,18 +125,18 @@ module Trunkline
       #
       # @return [Boolean] whether there is time for another attempt: the wait can take longer than planned
       def pause(wait, result, request, call, number)
-        call.tell(:retry, request: request, result: result, number: number, wait: wait,
-                          reason: result.is_a?(Response) ? result.status : result.class.name)
-        given_back = result.is_a?(Response) && request.streaming?
-        result._discard if given_back
+        call.notify(:retry, request: request, result: result, number: number, wait: wait,
+                            reason: result.is_a?(Response) ? result.status : result.class.name)
+        discarded = result.is_a?(Response) && request.streaming?
+        result._discard if discarded
         call.sleep(wait)
-        given_back || call.left.nil? || call.left.positive?
+        discarded || call.left.nil? || call.left.positive?
       end
 
       def failed?(result)
         return @statuses.include?(result.status) if result.is_a?(Response)
 
-        @errors.any? { |one| result.is_a?(one) } && LASTING.none? { |one| result.is_a?(one) }
+        @errors.any? { |one| result.is_a?(one) } && PERMANENT_ERRORS.none? { |one| result.is_a?(one) }
       end
 
       # @return [Boolean] whether the request may be sent again: it is idempotent, has an idempotency key, or was not
@@ -150,8 +150,8 @@ module Trunkline
 
       # @return [Float, nil] seconds; nil when Retry-After exceeds max_wait:
       def wait_of(result, call, number)
-        asked = RetryAfter.seconds(result, Time.now) if result.is_a?(Response)
-        return asked <= @max_wait ? asked : nil if asked
+        retry_after = RetryAfter.seconds(result, Time.now) if result.is_a?(Response)
+        return retry_after <= @max_wait ? retry_after : nil if retry_after
 
         call.rand * [@backoff.end, @backoff.begin * (2**(number - 1))].min
       end

@@ -43,9 +43,9 @@ module Trunkline
         # @return [Check]
         def boolean = one_of(true, false)
 
-        # @return [Check] which wraps the value in Kept, because false or nil may be allowed
+        # @return [Check] which wraps the value in Wrapped, because false or nil may be allowed
         def one_of(*values)
-          Check.new(values.map(&:inspect).join(" or "), ->(value) { Kept.new(value) if values.include?(value) })
+          Check.new(values.map(&:inspect).join(" or "), ->(value) { Wrapped.new(value) if values.include?(value) })
         end
 
         # @return [Check]
@@ -58,8 +58,8 @@ module Trunkline
         def any(*checks)
           Check.new(checks.map(&:allowed).join(", or "), lambda do |value|
             checks.each do |check|
-              taken = check.call(value)
-              return taken unless taken.nil?
+              converted = check.call(value)
+              return converted unless converted.nil?
             end
             nil
           end)
@@ -67,7 +67,7 @@ module Trunkline
       end
 
       # A checked value that may be false or nil.
-      Kept = Struct.new(:value)
+      Wrapped = Struct.new(:value)
 
       # @return [Symbol] the option
       attr_reader :option
@@ -98,10 +98,12 @@ module Trunkline
 
       def checked(name, given)
         check = @checks[name] or raise unknown(name)
-        taken = check.call(given)
-        raise InvalidRequest, "#{option}: #{name}: must be #{check.allowed}, got #{shown(name, given)}" if taken.nil?
+        converted = check.call(given)
+        if converted.nil?
+          raise InvalidRequest, "#{option}: #{name}: must be #{check.allowed}, got #{shown(name, given)}"
+        end
 
-        taken.is_a?(Kept) ? taken.value : taken
+        converted.is_a?(Wrapped) ? converted.value : converted
       end
 
       def shown(name, given)

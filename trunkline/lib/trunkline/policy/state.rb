@@ -21,7 +21,7 @@ module Trunkline
         # @yieldreturn [Object] the state for a new key
         # @return [Object]
         def of(kind, key)
-          @lock.synchronize { used(kind, key) || insert(kind, key, yield) }
+          @lock.synchronize { touch(kind, key) || insert(kind, key, yield) }
         end
 
         # Changes a state while holding the lock, so that no other thread changes it.
@@ -31,7 +31,7 @@ module Trunkline
         # @yield [state]
         # @return [Object] what the block returns
         def change(kind, key, initial)
-          @lock.synchronize { yield(used(kind, key) || insert(kind, key, initial.dup)) }
+          @lock.synchronize { yield(touch(kind, key) || insert(kind, key, initial.dup)) }
         end
 
         # @return [Hash{Object => Object}] a copy of all states of a kind, by key
@@ -50,7 +50,7 @@ module Trunkline
 
         # Moves the entry to the end of the Hash, which keeps the order of insertion: the first entry is the least
         # recently used.
-        def used(kind, key)
+        def touch(kind, key)
           entries = @kinds[kind] or return
           known = entries.delete(key) or return
           entries[key] = known

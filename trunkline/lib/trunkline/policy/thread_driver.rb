@@ -3,7 +3,7 @@
 require_relative "../engine"
 require_relative "../redacted"
 require_relative "call"
-require_relative "head_race"
+require_relative "streamed_race"
 
 module Trunkline
   module Policy
@@ -24,7 +24,7 @@ module Trunkline
 
       # @param begun [Array, nil] as for #initialize
       # @return [ThreadDriver] that adds the responses of a call to begun
-      def noting(begun) = begun ? ThreadDriver.new(@pool, begun, &@send_once) : self
+      def with_begun(begun) = begun ? ThreadDriver.new(@pool, begun, &@send_once) : self
 
       # @return [Response]
       # @raise [Error]
@@ -44,56 +44,56 @@ module Trunkline
       end
 
       # See Call#race.
-      # @param lap [Log::Lap] of the first request
-      # @param second [#call] returns the second lap, or nil for none
-      # @return [Array<Log::Lap>] laps that were begun; a cancelled one has no result
-      def race(lap, deadline, after, second)
-        return race_to_head(lap, deadline, after, second) if lap.request.streaming?
+      # @param record [Log::ExchangeRecord] of the first request
+      # @param second [#call] returns the record of the second request, or nil for none
+      # @return [Array<Log::ExchangeRecord>] of the requests that were begun; a cancelled one has no result
+      def race(record, deadline, after, second)
+        return race_streamed(record, deadline, after, second) if record.request.streaming?
 
         multi = Engine::Multi.new(@pool)
-        laps = [lap]
-        multi.add(lap.request, deadline, lap)
-        await(multi, lap.began + after, laps)
-        if lap.result.nil? && (another = second.call)
-          laps << another
+        records = [record]
+        multi.add(record.request, deadline, record)
+        await(multi, record.began + after, records)
+        if record.result.nil? && (another = second.call)
+          records << another
           multi.add(another.request, deadline, another)
         end
-        await(multi, nil, laps)
-        laps
+        await(multi, nil, records)
+        records
       ensure
         multi&.close
-        laps&.each { |one| one.request.release }
+        records&.each { |one| one.request.release }
       end
 
       private
 
-      def race_to_head(lap, deadline, after, second)
-        race = HeadRace.new { |request, begun| @send_once.call(request, deadline, begun) }
-        laps = race.run(lap, after, second)
-        @begun&.concat(laps.map(&:result).grep(Response))
-        laps
+      def race_streamed(record, deadline, after, second)
+        race = StreamedRace.new { |request, begun| @send_once.call(request, deadline, begun) }
+        records = race.run(record, after, second)
+        @begun&.concat(records.map(&:result).grep(Response))
+        records
       end
 
-      # Waits until a lap has a response, all laps have failed, or the time is over.
-      def await(multi, limit, laps)
-        until over?(laps)
+      # Waits until a request has a response, all requests have failed, or the time is over.
+      def await(multi, limit, records)
+        until over?(records)
           left = limit && (limit - Engine.now)
           return if left && left <= 0
 
           multi.run(left, results = [])
-          results.each_slice(3) { |lap, result| note(lap, result) }
+          results.each_slice(3) { |record, result| set_result(record, result) }
         end
       end
 
-      def over?(laps)
-        laps.any? { |lap| lap.result.is_a?(Response) } || laps.all?(&:result)
+      def over?(records)
+        records.any? { |record| record.result.is_a?(Response) } || records.all?(&:result)
       end
 
-      def note(lap, result)
+      def set_result(record, result)
         raise result unless result.is_a?(Response) || result.is_a?(Error)
 
-        lap.ended = Engine.now
-        lap.result = result
+        record.ended = Engine.now
+        record.result = result
       end
     end
   end

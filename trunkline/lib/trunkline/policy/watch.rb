@@ -12,20 +12,20 @@ module Trunkline
       include Redacted
 
       # @param call [Call]
-      # @param notes [Hash{Object => Object}, nil] the notes of each probe of the process
-      # @param own [Array<Object>] the client's probes
+      # @param contexts [Hash{Object => Object}, nil] Instrument.probe_contexts
+      # @param client_probes [Array<Object>]
       # @return [Watch, nil] nil when there are no probes
-      def self.of(call, notes, own)
-        new(call, notes || {}.compare_by_identity, own) if notes || !own.empty?
+      def self.of(call, contexts, client_probes)
+        new(call, contexts || {}.compare_by_identity, client_probes) if contexts || !client_probes.empty?
       end
 
-      def initialize(call, notes, own)
+      def initialize(call, contexts, client_probes)
         @states = {}.compare_by_identity
-        [*notes.keys, *own].each do |probe|
+        [*contexts.keys, *client_probes].each do |probe|
           @states[probe] = nil
           next unless probe.respond_to?(:call_begins)
 
-          @states[probe] = Instrument.guard(probe) { probe.call_begins(call, notes[probe]) }
+          @states[probe] = Instrument.guard(probe) { probe.call_begins(call, contexts[probe]) }
         end
       end
 
@@ -43,16 +43,16 @@ module Trunkline
       end
 
       # @param states [Hash] returned by #attempt_begins
-      # @param lap [Log::Lap]
-      def attempt_ends(states, lap)
-        each(:attempt_ends) { |probe, _| probe.attempt_ends(states[probe], lap) }
-        connection_of(lap)
+      # @param record [Log::ExchangeRecord]
+      def attempt_ends(states, record)
+        each(:attempt_ends) { |probe, _| probe.attempt_ends(states[probe], record) }
+        report_connection(record)
       end
 
       # @param kind [Symbol] :retry, :breaker, :cache or :connection
       # @param facts [Hash{Symbol => Object}]
-      def told(kind, facts)
-        each(:told) { |probe, state| probe.told(state, kind, facts) }
+      def call_event(kind, facts)
+        each(:call_event) { |probe, state| probe.call_event(state, kind, facts) }
       end
 
       # @param result [Response, Exception]
@@ -72,12 +72,12 @@ module Trunkline
       private_constant :PHASES
 
       # Reports a connection that was opened or could not be opened.
-      def connection_of(lap)
-        case (result = lap.result)
+      def report_connection(record)
+        case (result = record.result)
         when Response
-          told(:connection, request: lap.request, result: result) unless result.connection.reused?
+          call_event(:connection, request: record.request, result: result) unless result.connection.reused?
         when Error
-          told(:connection, request: lap.request, result: result) if PHASES.include?(result.phase)
+          call_event(:connection, request: record.request, result: result) if PHASES.include?(result.phase)
         end
       end
     end

@@ -16,7 +16,7 @@ module Trunkline
 
       PAGE = "page_1"
       # The maximum number of bytes of a body that are kept.
-      BODY = 65_536
+      MAX_BODY_BYTES = 65_536
       # HAR's value for a number that is unknown, or of a phase that did not happen.
       NONE = -1
 
@@ -25,20 +25,20 @@ module Trunkline
       def self.time(time) = time.iso8601(3)
 
       # @param began [Time]
-      # @param lap [Policy::Log::Lap]
-      def initialize(began, lap)
+      # @param record [Policy::Log::ExchangeRecord]
+      def initialize(began, record)
         @began = began
-        @lap = lap
-        @request = lap.request
-        @response = lap.result if lap.result.is_a?(Response)
+        @record = record
+        @request = record.request
+        @response = record.result if record.result.is_a?(Response)
         @redaction = Redaction.of(@request)
       end
 
       # @return [Hash{Symbol => Object}]
       def to_h
         times = timings
-        whole = times.except(:ssl, :_gvl).values.reject(&:negative?).sum.round(3)
-        { pageref: PAGE, startedDateTime: Entry.time(@began), time: whole, _resourceType: "fetch",
+        total = times.except(:ssl, :_gvl).values.reject(&:negative?).sum.round(3)
+        { pageref: PAGE, startedDateTime: Entry.time(@began), time: total, _resourceType: "fetch",
           request: request, response: @response ? response : failure, cache: {}, timings: times, **connection }
       end
 
@@ -69,7 +69,7 @@ module Trunkline
 
       # As in browsers, a request without a response has the status 0.
       def failure
-        error = @lap.result
+        error = @record.result
         { status: 0, statusText: "", httpVersion: "", cookies: [], headers: [],
           content: { size: 0, mimeType: "x-unknown" }, redirectURL: "", headersSize: NONE, bodySize: NONE,
           _error: error ? text("#{error.class}: #{error.message}") : "Cancelled" }
@@ -98,27 +98,29 @@ module Trunkline
         return {} unless @request.content?
 
         type = @request.headers["content-type"]
-        { postData: { mimeType: type || "", **shown(@request.body_string, type) } }
+        { postData: { mimeType: type || "", **body_text(@request.body_string, type) } }
       end
 
       def content_received
         body = @response.body unless @response.request.streaming?
         type = @response["content-type"]
-        { size: body ? body.bytesize : 0, mimeType: type ? text(type) : "x-unknown", **shown(body, type) }
+        { size: body ? body.bytesize : 0, mimeType: type ? text(type) : "x-unknown", **body_text(body, type) }
       end
 
       # @param body [String, nil] nil if the body is streamed
-      def shown(body, type)
+      def body_text(body, type)
         return { text: "", comment: "streamed: not kept" } if body.nil?
 
-        text = BodyText.of(body, BODY) or return { text: "", comment: "#{body.bytesize} bytes that are no text" }
-        cut = { comment: "the first #{BODY} of #{body.bytesize} bytes" } if body.bytesize > BODY
+        text = BodyText.of(body, MAX_BODY_BYTES)
+        return { text: "", comment: "#{body.bytesize} bytes that are no text" } if text.nil?
+
+        cut = { comment: "the first #{MAX_BODY_BYTES} of #{body.bytesize} bytes" } if body.bytesize > MAX_BODY_BYTES
         { text: @redaction.body(text, type), **cut.to_h }
       end
 
       # In milliseconds; connect includes ssl.
       def timings
-        return { send: 0, wait: ms(@lap.ended - @lap.began), receive: 0 } unless @response
+        return { send: 0, wait: ms(@record.ended - @record.began), receive: 0 } unless @response
 
         times = @response.timings
         phases = phases(times)

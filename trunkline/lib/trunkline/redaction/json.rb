@@ -16,8 +16,8 @@ module Trunkline
       STRING = /"(?:[^"\\]|\\.)*(?:"|\\?\z)/m
       OTHER = /[^"{}\[\],:]+/
       DOCUMENT = /\A"(?:\s|\\[nrt])*[{\[]/
-      WHOLE = /[^\\](?:\\\\)*"\z/
-      private_constant :STRING, :OTHER, :DOCUMENT, :WHOLE
+      TERMINATED = /[^\\](?:\\\\)*"\z/
+      private_constant :STRING, :OTHER, :DOCUMENT, :TERMINATED
 
       # @param redaction [Redaction]
       # @param text [String] valid in its encoding
@@ -27,21 +27,21 @@ module Trunkline
       end
 
       # @return [String] the text; values of members that may be credentials are hidden, whatever their type
-      def shown
-        shown = +""
+      def redacted
+        redacted = +""
         name = nil
         until @scanner.eos?
           if (string = @scanner.scan(STRING))
             name = string
-            shown << document(string)
+            redacted << document(string)
           else
             mark = @scanner.scan(OTHER) || @scanner.getch
-            shown << mark
-            hide(shown) if mark == ":" && name && @redaction.hides?(unquoted(name))
+            redacted << mark
+            hide(redacted) if mark == ":" && name && @redaction.hides?(unquoted(name))
             name = nil unless mark.strip.empty?
           end
         end
-        shown
+        redacted
       end
 
       private
@@ -51,17 +51,17 @@ module Trunkline
       def document(string)
         return string unless string.match?(DOCUMENT)
 
-        whole = string.match?(WHOLE)
-        text = parsed(whole ? string : "#{string.chomp("\\")}\"") or return HIDDEN.inspect
-        shown = JSON.new(@redaction, text).shown
-        return string if shown == text
+        terminated = string.match?(TERMINATED)
+        text = parsed(terminated ? string : "#{string.chomp("\\")}\"") or return HIDDEN.inspect
+        redacted = JSON.new(@redaction, text).redacted
+        return string if redacted == text
 
-        whole ? ::JSON.generate(shown) : ::JSON.generate(shown).chop
+        terminated ? ::JSON.generate(redacted) : ::JSON.generate(redacted).chop
       end
 
       # Skips a value, including nested values, and appends HIDDEN in its place.
-      def hide(shown)
-        shown << @scanner.scan(/\s*/) << HIDDEN.inspect
+      def hide(redacted)
+        redacted << @scanner.scan(/\s*/) << HIDDEN.inspect
         depth = 0
         until @scanner.eos? || (depth.zero? && @scanner.check(/[,}\]\n]/))
           next if @scanner.skip(STRING)

@@ -25,16 +25,16 @@ module Trunkline
       end
 
       # @return [String] the text; values of parts that may be credentials are hidden, other parts are redacted by type
-      def shown
+      def redacted
         return @text if @boundary.nil?
 
-        @text.split(/(^--#{Regexp.escape(@boundary)}(?:--)?[ \t]*(?:\r?\n|\z))/).map { |part| one(part) }.join
+        @text.split(/(^--#{Regexp.escape(@boundary)}(?:--)?[ \t]*(?:\r?\n|\z))/).map { |part| redacted_part(part) }.join
       end
 
       private
 
       # @return [String] the redacted part, or a delimiter between two parts
-      def one(part)
+      def redacted_part(part)
         head, mark, value = part.partition(/\r?\n\r?\n/)
         name = head[NAME, 1] || head[NAME, 2]
         "#{head}#{mark}#{name && @redaction.hides?(name) ? hidden(value) : @redaction.body(value, head[TYPE, 1])}"

@@ -14,10 +14,10 @@ module Trunkline
 
       TEXT = /[^<]+/
       # Comments, CDATA sections and processing instructions, which may contain "<".
-      WHOLE = /<!--.*?(?:-->|\z)|<!\[CDATA\[.*?(?:\]\]>|\z)|<\?.*?(?:\?>|\z)/m
+      SECTION = /<!--.*?(?:-->|\z)|<!\[CDATA\[.*?(?:\]\]>|\z)|<\?.*?(?:\?>|\z)/m
       TAG = %r{<(?<close>/?)(?<name>[\w:.-]+)(?:[^<>"']|"[^"]*(?:"|\z)|'[^']*(?:'|\z))*(?:>|\z)}m
       ATTRIBUTE = /(?<=\s)(?<name>[\w:.-]+)(?<equals>\s*=\s*)(?:"[^"]*(?:"|\z)|'[^']*(?:'|\z))/m
-      private_constant :TEXT, :WHOLE, :TAG, :ATTRIBUTE
+      private_constant :TEXT, :SECTION, :TAG, :ATTRIBUTE
 
       # @param redaction [Redaction]
       # @param text [String] valid in its encoding
@@ -27,18 +27,18 @@ module Trunkline
       end
 
       # @return [String] the text; contents of elements and values of attributes that may be credentials are hidden
-      def shown
-        shown = +""
+      def redacted
+        redacted = +""
         until @scanner.eos?
           if @scanner.scan(TAG)
             name = @scanner[:name]
-            shown << attributes(@scanner.matched)
-            hide(shown, name) if opened? && hides?(name)
+            redacted << attributes(@scanner.matched)
+            hide(redacted, name) if opened? && hides?(name)
           else
-            shown << pass
+            redacted << next_piece
           end
         end
-        shown
+        redacted
       end
 
       private
@@ -47,28 +47,28 @@ module Trunkline
       def opened? = @scanner[:close].empty? && !@scanner.matched.end_with?("/>")
 
       # Skips the contents of an element, appends HIDDEN if there are any, and appends the end tag.
-      def hide(shown, name)
+      def hide(redacted, name)
         from = @scanner.pos
         depth = 1
         until @scanner.eos? || depth.zero?
-          if @scanner.scan(TAG) then depth += step if @scanner[:name] == name
-          else pass
+          if @scanner.scan(TAG) then depth += depth_change if @scanner[:name] == name
+          else next_piece
           end
         end
         ending = depth.zero? ? @scanner.matched : ""
-        shown << HIDDEN if @scanner.pos - ending.bytesize > from
-        shown << ending
+        redacted << HIDDEN if @scanner.pos - ending.bytesize > from
+        redacted << ending
       end
 
       # @return [Integer] how the tag that was just read changes the nesting depth
-      def step
+      def depth_change
         return -1 unless @scanner[:close].empty?
 
         opened? ? 1 : 0
       end
 
       # @return [String] the text up to the next tag, a comment or the like, or one character
-      def pass = @scanner.scan(TEXT) || @scanner.scan(WHOLE) || @scanner.getch
+      def next_piece = @scanner.scan(TEXT) || @scanner.scan(SECTION) || @scanner.getch
 
       def attributes(tag)
         tag.gsub(ATTRIBUTE) do |all|

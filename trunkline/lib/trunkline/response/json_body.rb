@@ -62,22 +62,22 @@ module Trunkline
       # @return [Object]
       # @raise [DecodeError]
       # @api private
-      def _decode_json(text, options, &of_which)
+      def _decode_json(text, options, &describe_value)
         decoder = request.origin&.json_decoder
-        decoder ? decoded_by(decoder, text, options, of_which) : JSON.parse(text, **options)
+        decoder ? decoded_by(decoder, text, options, describe_value) : JSON.parse(text, **options)
       rescue JSON::ParserError, EncodingError => error
         reason, place = reason_and_place(error, text)
         cause = error.is_a?(JSON::ParserError) ? error.class.new("#{reason}#{place}") : JSON::ParserError.new(reason)
         cause.set_backtrace(error.backtrace)
-        raise _no_json(of_which ? "#{reason} #{of_which.call}" : cause.message), cause: cause
+        raise _json_error(describe_value ? "#{reason} #{describe_value.call}" : cause.message), cause: cause
       end
 
-      # @param why [String]
+      # @param reason [String]
       # @return [DecodeError]
       # @api private
-      def _no_json(why)
+      def _json_error(reason)
         type = self["content-type"]&.inspect || "no type"
-        DecodeError.about(self, "was answered #{status} and a body that is no JSON, of #{type}: #{why}; " \
+        DecodeError.about(self, "was answered #{status} and a body that is no JSON, of #{type}: #{reason}; " \
                                 "the server has the whole request")
       end
 
@@ -108,17 +108,17 @@ module Trunkline
       def utf8(text)
         OCTETS.include?(text.encoding) ? text : text.encode(Encoding::UTF_8)
       rescue EncodingError
-        why = "bytes that are not valid #{text.encoding}"
-        raise _no_json(why), cause: JSON::ParserError.new(why)
+        reason = "bytes that are not valid #{text.encoding}"
+        raise _json_error(reason), cause: JSON::ParserError.new(reason)
       end
 
       # The message of the decoder's own error may quote the body, so it appears only in the cause.
-      def decoded_by(decoder, text, options, of_which)
+      def decoded_by(decoder, text, options, describe_value)
         options.empty? ? decoder.call(text) : decoder.call(text, **options)
       rescue JSON::ParserError, EncodingError
         raise
       rescue StandardError => error
-        raise _no_json(["json_decoder: raised #{error.class}", of_which&.call].compact.join(" "))
+        raise _json_error(["json_decoder: raised #{error.class}", describe_value&.call].compact.join(" "))
       end
 
       # @return [Array<String>] the reason and the place that a JSON::ParserError or EncodingError gives, without its

@@ -39,33 +39,33 @@ module Trunkline
       # @return [InvalidRequest]
       def self.unknown(name)
         known = NAMES.map { |one| "#{one}:" }.join(", ")
-        place = if Options::NAMES.include?(name)
-                  "; for all requests of a list: client.with(#{name}: ...)"
-                elsif (Options::CALL_ONLY + Options::OF_MANY).include?(name)
-                  "; for one request of a list: [:post, url, { #{name}: ... }]"
-                end
-        return Options.unknown(name, NAMES + Options::NAMES) unless place
+        hint = if Options::NAMES.include?(name)
+                 "; for all requests of a list: client.with(#{name}: ...)"
+               elsif (Options::CALL_ONLY + Options::BATCH_ONLY).include?(name)
+                 "; for one request of a list: [:post, url, { #{name}: ... }]"
+               end
+        return Options.unknown(name, NAMES + Options::NAMES) unless hint
 
-        InvalidRequest.of("option", name, "one of #{known}#{place}")
+        InvalidRequest.of("option", name, "one of #{known}#{hint}")
       end
 
-      # @param given [Hash{Symbol => Object}]
+      # @param options [Hash{Symbol => Object}]
       # @param max_connections_per_host [Integer] the client's option
       # @raise [InvalidRequest]
-      def initialize(given, max_connections_per_host)
-        unknown = given.keys - NAMES
+      def initialize(options, max_connections_per_host)
+        unknown = options.keys - NAMES
         raise BatchOptions.unknown(unknown.first) unless unknown.empty?
 
-        @concurrency = concurrency_of(given.fetch(:concurrency, :auto))
-        @max_in_flight = in_flight_of(given[:max_in_flight])
+        @concurrency = concurrency_of(options.fetch(:concurrency, :auto))
+        @max_in_flight = in_flight_of(options[:max_in_flight])
         @maximum = [max_connections_per_host, @max_in_flight].min
         @maximum_of_streams = [max_connections_per_host * STREAMS, @max_in_flight].min
-        @rate = rate_of(given[:rate]) if given[:rate]
-        @progress = progress_of(given[:progress])
-        @on_error = callable_or_nil(:on_error, given)
-        @on_cancel = callable_or_nil(:on_cancel, given)
-        @reuse_bodies = Options::Checks.boolean(:reuse_bodies, given.fetch(:reuse_bodies, false))
-        @invalid = invalid_of(given.fetch(:invalid, :raise))
+        @rate = rate_of(options[:rate]) if options[:rate]
+        @progress = progress_of(options[:progress])
+        @on_error = callable_or_nil(:on_error, options)
+        @on_cancel = callable_or_nil(:on_cancel, options)
+        @reuse_bodies = Options::Checks.boolean(:reuse_bodies, options.fetch(:reuse_bodies, false))
+        @invalid = invalid_of(options.fetch(:invalid, :raise))
         freeze
       end
 
@@ -117,8 +117,8 @@ module Trunkline
         raise InvalidRequest.of("invalid", value, ":raise, or :yield to have the error as the request's result")
       end
 
-      def callable_or_nil(name, given)
-        Options::Checks.callable(name, given[name]) unless given[name].nil?
+      def callable_or_nil(name, options)
+        Options::Checks.callable(name, options[name]) unless options[name].nil?
       end
     end
   end

@@ -19,10 +19,10 @@ module Trunkline
       def initialize(source, builder, options)
         @reader = RequestReader.new(builder)
         # An Enumerator runs its block in a fiber, which a source with next_request does not need.
-        @gives = source.respond_to?(:next_request)
-        @contexts = @gives && source.respond_to?(:context)
+        @custom_source = source.respond_to?(:next_request)
+        @contexts = @custom_source && source.respond_to?(:context)
         # Requests with contexts stay composed: their items are not kept, so they cannot be composed again.
-        @scheduler = Scheduler.new(builder.family.pool, options, @contexts ? nil : @reader)
+        @scheduler = Scheduler.new(builder.pool_handle.pool, options, @contexts ? nil : @reader)
         @options = options
         @reuse_bodies = options.reuse_bodies
         @progress = Progress::Reporter.for(options.progress)
@@ -38,12 +38,12 @@ module Trunkline
       def run(&block)
         Interrupts.watch
         @yielding = block if @options.invalid == :yield
-        @source.is_a?(Array) && @yielding.nil? ? check : @enumerator = (@source.to_enum unless @gives)
+        @source.is_a?(Array) && @yielding.nil? ? check : @enumerator = (@source.to_enum unless @custom_source)
         drive(&block)
         @progress&.finish(@scheduler)
         nil
       ensure
-        Cancelled.tell(unfinished, @options.on_cancel)
+        Cancelled.notify(unfinished, @options.on_cancel)
       end
 
       private
@@ -78,14 +78,14 @@ module Trunkline
         pull
         until @exhausted && @scheduler.idle?
           @scheduler.run_once(progress && Progress::INTERVAL, pulling: !@exhausted) do |pending, result, status|
-            Interrupts.raise_unhidden(result) unless status
+            Interrupts.raise_non_standard_error(result) unless status
             progress&.count(result)
             yield pending.item, result, pending.index
             result._empty if reuse_bodies && result.is_a?(Response)
             # The next request starts at once: the limiter learns only from results that came while all slots were used.
             pull_one(pending)
           end
-          progress&.tell(@scheduler)
+          progress&.report_if_due(@scheduler)
           pull
         end
       end
@@ -99,7 +99,7 @@ module Trunkline
       def pull_one(ended = nil) # rubocop:disable Metrics/CyclomaticComplexity, Metrics/PerceivedComplexity -- for speed
         return if @exhausted || !@scheduler.room?
 
-        item = if @gives then @source.next_request
+        item = if @custom_source then @source.next_request
                else @enumerator ? take : @source[@index]
                end
         return if item.nil? && exhausted?
@@ -127,11 +127,11 @@ module Trunkline
 
       # Called when the next item is nil. An Enumerable may yield nil as an item, which is then refused as a request.
       def exhausted?
-        @exhausted ||= @gives || (@enumerator.nil? && @index >= @source.size)
+        @exhausted ||= @custom_source || (@enumerator.nil? && @index >= @source.size)
       end
 
       def take
-        Interrupts.throwing_on { @enumerator.next }
+        Interrupts.with_rethrow { @enumerator.next }
       rescue StopIteration
         @exhausted = true
         nil

@@ -20,14 +20,14 @@ module Trunkline
       # A step of a call: wait until a time (monotonic seconds; nil: no limit) or until the signal is set.
       Pause = Struct.new(:until, :signal)
 
-      # A step of a call: send the request of the first lap; if there is no response at the time #at, send that of the
-      # lap that #second returns, too. #race returns the laps to the policy. With streamed responses, winner is the lap
-      # whose head arrived first.
-      Race = Struct.new(:laps, :at, :second, :winner) do
+      # A step of a call: send the request of the first record (Policy::Log::ExchangeRecord); if there is no response at
+      # the time #at, send that of the record that #second returns, too. #race returns the records to the policy. With
+      # streamed responses, winner is the record of the request whose head arrived first.
+      Race = Struct.new(:records, :at, :second, :winner) do
         include Redacted
 
-        # @return [Request] of the last lap that was begun
-        def request = laps.last.request
+        # @return [Request] the one that was begun last
+        def request = records.last.request
       end
 
       # Raised in the fiber of a cancelled call, so that its policies clean up.
@@ -39,15 +39,15 @@ module Trunkline
       # @param policy [CallPolicy, #perform]
       # @param request [Request] the first request of the call
       # @param began [Float] monotonic seconds
-      # @param surroundings [Surroundings, nil]
+      # @param caller_context [CallerContext, nil]
       # @param races_streams [Boolean] returned by #races_streams?
-      def initialize(policy, request, began, surroundings = nil, races_streams: true)
+      def initialize(policy, request, began, caller_context = nil, races_streams: true)
         @races_streams = races_streams
         @suspended = false
         # Blocking: a signer may wait for I/O, and a Fiber scheduler does not know this fiber.
         @fiber = Fiber.new(blocking: true) do
           Thread.current[KEY] = self
-          policy.perform(request, self, began, surroundings)
+          policy.perform(request, self, began, caller_context)
         end
       end
 
@@ -87,10 +87,10 @@ module Trunkline
       def races_streams? = @races_streams
 
       # (see Policy::ThreadDriver#race)
-      def race(lap, _deadline, after, second)
-        race = Race.new([lap], lap.began + after, second)
+      def race(record, _deadline, after, second)
+        race = Race.new([record], record.began + after, second)
         await(race)
-        race.laps
+        race.records
       end
 
       private
@@ -104,7 +104,7 @@ module Trunkline
       end
 
       def resume(&block)
-        Interrupts.throwing_on(&block)
+        Interrupts.with_rethrow(&block)
       rescue StandardError => error
         Interrupts.ended_by?(error) ? raise : error
       end

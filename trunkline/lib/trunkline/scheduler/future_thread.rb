@@ -36,11 +36,11 @@ module Trunkline
           loop { break if of(pool, options).submit(pending) }
         end
 
-        # Finishes the futures of a family, which is about to close its connections: cancels those that have not been
-        # sent, and waits for those in flight.
-        # @param family [Family]
-        def finish(family)
-          LOCK.synchronize { @threads[family.pool] if @pid == Process.pid }&.finish(family)
+        # Finishes the futures of a pool handle, which is about to close its connections: cancels those that have not
+        # been sent, and waits for those in flight.
+        # @param pool_handle [PoolHandle]
+        def finish(pool_handle)
+          LOCK.synchronize { @threads[pool_handle.pool] if @pid == Process.pid }&.finish(pool_handle)
         end
 
         # Called when the current thread is about to end, if it runs futures: a caller that is woken by the error of its
@@ -103,10 +103,11 @@ module Trunkline
       end
 
       # (see FutureThread.finish)
-      def finish(family)
-        mine = @lock.synchronize { unfinished }.select { |pending| pending.callback.family.equal?(family) }
-        mine.each { |pending| pending.callback.cancel if pending.started.nil? }
-        mine.each { |pending| pending.callback.value } unless Thread.current.equal?(@running)
+      def finish(pool_handle)
+        requests = @lock.synchronize { unfinished }
+        requests.select! { |pending| pending.callback.pool_handle.equal?(pool_handle) }
+        requests.each { |pending| pending.callback.cancel if pending.started.nil? }
+        requests.each { |pending| pending.callback.value } unless Thread.current.equal?(@running)
       end
 
       # Accepts no more futures.

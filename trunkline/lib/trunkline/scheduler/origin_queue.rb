@@ -106,7 +106,7 @@ module Trunkline
       # as in flight; with a fixed limit it counts until its end.
       # @param pending [PendingRequest]
       # @param response [Response]
-      def answered(pending, response, now)
+      def head_arrived(pending, response, now)
         return if @fixed
 
         ended(pending, response, response.status, now)

@@ -16,14 +16,15 @@ module Trunkline
     # started, generation
     #              when it was started from the queue (monotonic seconds), and the generation of the limit at that time
     # id           the engine's number of the exchange; nil when there is none
-    # surroundings the Surroundings of the thread that made the call, or nil
+    # caller_context
+    #              the CallerContext of the thread that made the call, or nil
     # began, deadline
     #              monotonic seconds for the whole call; nil when the call is one exchange
     # flow         the Flow, once the call's policies run
-    # answered     true while it has a result that the engine did not produce
+    # local_result true while it has a result that the engine did not produce
     # streamed     true when the parts of the response are yielded as they arrive; StreamBlocks that take them; or nil
     PendingRequest = Struct.new(:item, :index, :callback, :policy, :plain, :request, :queue, :started, :generation, :id,
-                                :surroundings, :began, :deadline, :flow, :answered, :streamed) do
+                                :caller_context, :began, :deadline, :flow, :local_result, :streamed) do
       include Redacted
 
       # Compared by identity, as Hash keys too: a Struct would compare its members.

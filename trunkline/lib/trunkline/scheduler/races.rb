@@ -35,11 +35,11 @@ module Trunkline
       # @return [PendingRequest, nil] the second, to be sent
       def second(pending)
         race = @races[pending]
-        lap = race.second.call or return
+        record = race.second.call or return
 
-        race.laps << lap
+        race.records << record
         second = pending.dup
-        second.request = lap.request
+        second.request = record.request
         @firsts[second] = pending
         @seconds[pending] = second
       end
@@ -57,8 +57,8 @@ module Trunkline
       # @param winner [PendingRequest] the first or the second
       def decide(first, winner, now)
         race = @races[first]
-        race.laps.each { |lap| lap.ended ||= now }
-        race.winner = race.laps[winner.equal?(first) ? 0 : 1]
+        race.records.each { |record| record.ended ||= now }
+        race.winner = race.records[winner.equal?(first) ? 0 : 1]
         first.take_over(winner) unless winner.equal?(first)
       end
 
@@ -69,9 +69,9 @@ module Trunkline
       def over?(pending, result, now)
         first = first_of(pending)
         race = @races[first]
-        lap = race.winner || race.laps[pending.equal?(first) ? 0 : 1]
-        lap.ended ||= now
-        lap.result = result
+        record = race.winner || race.records[pending.equal?(first) ? 0 : 1]
+        record.ended ||= now
+        record.result = result
         other = pending.equal?(first) ? @seconds[first] : first
         !result.is_a?(Error) || other.nil? || !other.in_flight?
       end

@@ -38,7 +38,7 @@ module Trunkline
       def read(item, index, pending = PendingRequest.new)
         pending.item = item
         pending.index = index
-        return compose(pending) unless item.is_a?(String) && @policy.nil? && !Surroundings.needed?
+        return compose(pending) unless item.is_a?(String) && @policy.nil? && !CallerContext.needed?
 
         pending.request = @requests.build("GET", item, nil, false)
         pending.plain = true
@@ -80,7 +80,7 @@ module Trunkline
         method, url, options = item
         size = item.size
         refuse(item) unless size > 1 && size < 4
-        Arguments.options(options, Arguments::PLACES) if options
+        Arguments.options(options, Arguments::BODY_HINT) if options
         return item if method.is_a?(String)
 
         refuse(item) unless method.is_a?(Symbol)

@@ -13,9 +13,9 @@ module Trunkline
     class StreamBlocks
       include Redacted
 
-      NAMES = Options::OF_MANY
+      NAMES = Options::BATCH_ONLY
       # Maximum in bytes of a body that is kept; a larger one is an error.
-      KEPT = 1024 * 1024
+      MAX_KEPT = 1024 * 1024
 
       # @param options [Hash{Symbol => Object}] the options of the call
       # @return [StreamBlocks, nil]
@@ -23,15 +23,15 @@ module Trunkline
       def self.of(options)
         return unless options.key?(:on_chunk) || options.key?(:on_event)
 
-        given = options.slice(*NAMES).compact
-        return if given.empty?
-        raise InvalidRequest, "on_chunk: and on_event: cannot both take the body" if given.size > 1
+        blocks = options.slice(*NAMES).compact
+        return if blocks.empty?
+        raise InvalidRequest, "on_chunk: and on_event: cannot both take the body" if blocks.size > 1
 
-        new(**given.to_h { |name, block| [name, Options.check(name, block)] })
+        new(**blocks.to_h { |name, block| [name, Options.check(name, block)] })
       end
 
       # @return [Boolean] whether a block was passed a part of the body: then the call is not retried
-      def told? = !!@told
+      def body_delivered? = !!@body_delivered
 
       # @param on_chunk [#call, nil]
       # @param on_event [#call, nil]
@@ -44,10 +44,10 @@ module Trunkline
       # @return [void]
       # @raise exceptions of the blocks
       def take(part)
-        return begin_answer(part) if part.is_a?(Response)
+        return begin_response(part) if part.is_a?(Response)
         return keep(part) unless @response.status.between?(200, 299)
 
-        @told = true
+        @body_delivered = true
         return @on_chunk.call(part, @response) if @on_chunk
 
         @parser.feed(part) { |event| @on_event.call(event, @response) }
@@ -55,25 +55,25 @@ module Trunkline
 
       # @return [Response] the response, whose body is complete
       def finish
-        @response._hold_rest(@kept) if @kept
+        @response._hold_rest(@kept_body) if @kept_body
         @response
       end
 
       private
 
-      def begin_answer(response)
+      def begin_response(response)
         @response = response
-        @kept = nil
+        @kept_body = nil
         @parser = EventStreamParser.new(response: response) if @on_event
       end
 
       def keep(part)
-        @kept ||= +"".b
-        @kept << part
-        return if @kept.bytesize <= KEPT
+        @kept_body ||= +"".b
+        @kept_body << part
+        return if @kept_body.bytesize <= MAX_KEPT
 
         raise BodyTooLarge.about(@response, "was answered #{@response.status} and more bytes than are kept of an " \
-                                            "answer that is no success (limit: #{KEPT}); the server has the " \
+                                            "answer that is no success (limit: #{MAX_KEPT}); the server has the " \
                                             "whole request")
       end
     end

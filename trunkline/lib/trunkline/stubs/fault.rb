@@ -8,11 +8,11 @@ module Trunkline
     class Fault
       attr_reader :class_name, :phase
 
-      def initialize(class_name, phase, sent, words)
+      def initialize(class_name, phase, sent, reason)
         @class_name = class_name
         @phase = phase
         @sent = sent
-        @words = words
+        @reason = reason
         freeze
       end
 
@@ -38,7 +38,7 @@ module Trunkline
       # @return [Error]
       def error(request, detail = "")
         Engine.failure(@class_name, request: request, label: request.uri.label, phase: @phase, sent: @sent,
-                                    elapsed: 0.0, attempt: 1, words: @words, detail: detail)
+                                    elapsed: 0.0, attempt: 1, words: @reason, detail: detail)
       end
     end
   end

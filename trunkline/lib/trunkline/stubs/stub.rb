@@ -151,9 +151,9 @@ module Trunkline
       def params?(request)
         return true unless @params
 
-        there = (request.uri.query || "").split("&")
-        own = @url.is_a?(URL) ? (@url.query || "").split("&") : []
-        (@params + own - there).empty?
+        sent = (request.uri.query || "").split("&")
+        in_url = @url.is_a?(URL) ? (@url.query || "").split("&") : []
+        (@params + in_url - sent).empty?
       end
 
       def field?(wanted, value)

@@ -10,7 +10,7 @@ module Trunkline
       # @param output [IO] a terminal
       # @return [#show, #finish]
       def self.on(output)
-        { "tty-progressbar" => OfTTY, "ruby-progressbar" => OfRuby }.each do |gem, bar|
+        { "tty-progressbar" => TTYBar, "ruby-progressbar" => RubyBar }.each do |gem, bar|
           require gem
           return bar.new(output)
         rescue LoadError
@@ -30,14 +30,14 @@ module Trunkline
       end
 
       # Draws with tty-progressbar.
-      class OfTTY
+      class TTYBar
         def initialize(output)
           @output = output
         end
 
         def show(progress)
           @bar = begin_bar(progress.total) if @bar.nil? || progress.bytes.zero?
-          @bar.advance(progress.bytes - @bar.current, told: progress.to_s)
+          @bar.advance(progress.bytes - @bar.current, text: progress.to_s)
         end
 
         def finish = @bar.stop
@@ -45,12 +45,12 @@ module Trunkline
         private
 
         def begin_bar(total)
-          TTY::ProgressBar.new("[:bar] :told", total: total, width: 30, output: @output, frequency: 0)
+          TTY::ProgressBar.new("[:bar] :text", total: total, width: 30, output: @output, frequency: 0)
         end
       end
 
       # Draws with ruby-progressbar.
-      class OfRuby
+      class RubyBar
         def initialize(output)
           @output = output
         end

@@ -44,8 +44,8 @@ module Trunkline
       def activate(parameters)
         return false unless parameters.all? { |name, value| allowed?(name, value) }
 
-        @forgets = parameters.key?("client_no_context_takeover")
-        @server_forgets = parameters.key?("server_no_context_takeover")
+        @resets_context = parameters.key?("client_no_context_takeover")
+        @server_resets_context = parameters.key?("server_no_context_takeover")
         @window = parameters.fetch("client_max_window_bits", WINDOW).to_i
         true
       end
@@ -61,7 +61,7 @@ module Trunkline
       end
 
       def process_outgoing_message(message)
-        @deflater = nil if @forgets
+        @deflater = nil if @resets_context
         # zlib cannot write raw data with a window of 8 bits, and one of 9 would be too large for the peer.
         return message if @window < 9
 
@@ -88,20 +88,20 @@ module Trunkline
       end
 
       def inflate(bytes)
-        @inflater = nil if @server_forgets
+        @inflater = nil if @server_resets_context
         @inflater ||= Zlib::Inflate.new(-WINDOW)
         before = @inflater.total_out
-        whole = "".b
+        inflated = "".b
         each_part(bytes) do |part|
           break if @inflater.finished?
 
           @inflater.inflate(part) do |piece|
-            whole << piece
-            return whole.byteslice(0, @limit + 1) if whole.bytesize > @limit
+            inflated << piece
+            return inflated.byteslice(0, @limit + 1) if inflated.bytesize > @limit
           end
-          whole << @inflater.flush_next_out
+          inflated << @inflater.flush_next_out
         end
-        @inflater.finished? ? without_rest(whole, before) : whole
+        @inflater.finished? ? trim_rest(inflated, before) : inflated
       end
 
       def each_part(bytes)
@@ -111,10 +111,10 @@ module Trunkline
 
       # A message may contain a final block (RFC 7692 7.2.3.5). Ruby appends any bytes after it unchanged; they are cut
       # off.
-      def without_rest(whole, before)
+      def trim_rest(inflated, before)
         length = @inflater.total_out - before
         @inflater = nil
-        whole.byteslice(0, length)
+        inflated.byteslice(0, length)
       end
     end
   end

@@ -24,7 +24,7 @@ module Trunkline
 
       # @raise [InvalidRequest] without the gem
       def self.load_gem
-        Loading.apart do
+        Loading.in_thread_if_needed do
           require "websocket/driver"
           require_relative "driver"
           # Loads the files that the gems would autoload later.
@@ -79,9 +79,9 @@ module Trunkline
 
       # @return [String] the bytes to send; the caller owns the String
       def take_output
-        taken = @output.dup
+        output = @output.dup
         @output.clear
-        taken
+        output
       end
 
       # @param message [String] sent as binary if its encoding is BINARY, as text otherwise

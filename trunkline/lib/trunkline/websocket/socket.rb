@@ -98,13 +98,13 @@ module Trunkline
       # @return [nil]
       # @raise [InvalidRequest]
       def close(code = 1000, reason = "")
-        told = @messages.synchronize { @framing.close(code, reason) } unless closed?
-        using { flush } if told
+        close_framed = @messages.synchronize { @framing.close(code, reason) } unless closed?
+        using { flush } if close_framed
         using { wait_for_close }
       rescue ConnectionError, TimeoutError, InvalidResponse, ClosedError
         nil # the WebSocket is closed in any case
       ensure
-        abort if told
+        abort if close_framed
       end
 
       # @return [Boolean] whether no message can be sent any more
@@ -157,13 +157,13 @@ module Trunkline
       # Closes the connection if the block ends early, even by an interrupt: part of a frame may be lost, so the
       # following bytes could not be parsed.
       def or_abort(but: nil)
-        whole = false
-        yield.tap { whole = true }
+        completed = false
+        yield.tap { completed = true }
       rescue *but
-        whole = true
+        completed = true
         raise
       ensure
-        abort unless whole
+        abort unless completed
       end
 
       def name = "the WebSocket #{@response.request.uri.path} at #{@response.request.uri.label}"
@@ -199,18 +199,18 @@ module Trunkline
       def take(bytes)
         @pinged = false
         @messages.synchronize { @framing << bytes }
-        flush_what_is_there
+        flush_without_waiting
       end
 
       def check_fault
         fault = @framing.fault or return
-        flush_what_is_there
+        flush_without_waiting
         kind = fault.match?(/length|large|big/i) ? BodyTooLarge : InvalidResponse
         raise kind.about(@response, "sent what WebSocket does not allow: #{fault}")
       end
 
       # Waits until the connection is ready, for at most the time between two pings.
-      def wait(what, limit)
+      def wait(readiness, limit)
         left = limit && (limit - now)
         if left && left <= 0
           @connection.rest
@@ -218,7 +218,7 @@ module Trunkline
         end
 
         span = [left, @ping].compact.min
-        return if what == :writable ? @io.wait_writable(span) : @io.wait_readable(span)
+        return if readiness == :writable ? @io.wait_writable(span) : @io.wait_readable(span)
 
         keep_alive if @ping && (left.nil? || @ping < left)
       end
@@ -237,8 +237,8 @@ module Trunkline
         [timeout && (now + timeout), deadline].compact.min
       end
 
-      def raise_timeout(kind, phase, what)
-        raise kind.new("#{name} #{what}", request: @response.request, phase: phase, sent: :all)
+      def raise_timeout(kind, phase, message)
+        raise kind.new("#{name} #{message}", request: @response.request, phase: phase, sent: :all)
       end
 
       # ---- sending ----
@@ -257,11 +257,11 @@ module Trunkline
       # The thread that holds @sending sends the output of all threads, in the order in which it was framed.
       def flush
         @sending.synchronize { send_all }
-        flush_what_is_there # output of a reader that found @sending locked
+        flush_without_waiting # output of a reader that found @sending locked
       end
 
       # Does not wait for another sender: the reader must continue to read while the server accepts no bytes.
-      def flush_what_is_there
+      def flush_without_waiting
         return unless @sending.try_lock
 
         begin
@@ -289,16 +289,16 @@ module Trunkline
           else wait_to_send(sent)
           end
         end
-        while (what = @connection.flush)
-          wait_to_send(what)
+        while (readiness = @connection.flush)
+          wait_to_send(readiness)
         end
       rescue IOError
         refuse_closed
       end
 
-      def wait_to_send(what)
+      def wait_to_send(readiness)
         seconds = [@timeouts.write, Deadline.left].compact.min
-        return if what == :readable ? @io.wait_readable(seconds) : @io.wait_writable(seconds)
+        return if readiness == :readable ? @io.wait_readable(seconds) : @io.wait_writable(seconds)
 
         raise_timeout(WriteTimeout, :write, "took no byte for #{seconds} s")
       end

@@ -35,27 +35,27 @@ class TestFaradayAdapter < TrunklineTest
 
   ANSWERS.each do |name, (body, options)|
     define_method(:"test_the_same_as_net_http_for_#{name}") do
-      assert_same_answer(answer(body, **options))
+      assert_same_answer(response_bytes(body, **options))
     end
   end
 
   def test_the_same_as_net_http_for_repeated_fields
-    assert_same_answer(answer("ok", "Set-Cookie" => "a=1", "set-cookie" => "b=2", "X-Empty" => ""))
+    assert_same_answer(response_bytes("ok", "Set-Cookie" => "a=1", "set-cookie" => "b=2", "X-Empty" => ""))
   end
 
   def test_the_same_as_net_http_for_compressed_bodies
     zipped = Zlib.gzip("hello " * 100)
-    assert_same_answer(answer(zipped, "Content-Encoding" => "gzip"))
-    assert_same_answer(answer(zipped, "Content-Encoding" => "gzip"), headers: { "Accept-Encoding" => "gzip" })
+    assert_same_answer(response_bytes(zipped, "Content-Encoding" => "gzip"))
+    assert_same_answer(response_bytes(zipped, "Content-Encoding" => "gzip"), headers: { "Accept-Encoding" => "gzip" })
   end
 
   def test_the_same_as_net_http_for_chunks
-    assert_same_answer(chunked_answer("one", "two", trailers: { "X-Sum" => "1" }))
+    assert_same_answer(chunked_response("one", "two", trailers: { "X-Sum" => "1" }))
   end
 
   def test_the_same_as_net_http_for_answers_without_a_body
     assert_same_answer("HTTP/1.1 204 No Content\r\n\r\n")
-    assert_same_answer(answer("five5"), method: :head)
+    assert_same_answer(response_bytes("five5"), method: :head)
   end
 
   def assert_same_answer(bytes, method: :get, headers: {})
@@ -118,7 +118,7 @@ class TestFaradayAdapter < TrunklineTest
     assert_match(/^Transfer-Encoding: chunked\r\n.*in chunks/mi, server.raw_requests[1])
   end
 
-  # As with net_http: google-apis tells so how much it will upload.
+  # Behaves like net_http: google-apis sets Content-Length to the size of a later upload.
   def test_a_string_has_its_own_length_whatever_the_header_says
     server = serve
     %w[Content-Length CONTENT-LENGTH].product(["", "text"]) do |name, body|
@@ -129,7 +129,7 @@ class TestFaradayAdapter < TrunklineTest
 
   def test_streaming
     body = "0123456789" * 20_000
-    server = serve(answer(body, "Content-Type" => "text/plain"))
+    server = serve(response_bytes(body, "Content-Type" => "text/plain"))
     seen = []
     response = faraday(server.url).get("/") do |request|
       request.options.on_data = proc do |chunk, size, env|
@@ -143,14 +143,14 @@ class TestFaradayAdapter < TrunklineTest
 
   def test_an_empty_stream_is_told_once
     seen = []
-    faraday(serve(answer("")).url).get("/") do |request|
+    faraday(serve(response_bytes("")).url).get("/") do |request|
       request.options.on_data = proc { |chunk, size| seen << [chunk, size] }
     end
     assert_equal [["", 0]], seen
   end
 
   def test_what_the_reader_of_a_stream_raises_comes_through
-    connection = faraday(serve(answer("abc")).url)
+    connection = faraday(serve(response_bytes("abc")).url)
     assert_raises(KeyError) do
       connection.get("/") { |request| request.options.on_data = proc { raise KeyError, "mine" } }
     end
@@ -215,7 +215,7 @@ class TestFaradayAdapter < TrunklineTest
   end
 
   def test_adapter_options_and_the_config_block_reach_the_client
-    server = serve(answer("x" * 100))
+    server = serve(response_bytes("x" * 100))
     assert_raises(Faraday::ConnectionFailed) { faraday(server.url, adapter_options: { max_body_bytes: 10 }).get("/") }
     configure = ->(client) { client.max_body_bytes = 10 }
     assert_raises(Faraday::ConnectionFailed) { faraday(server.url, config: configure).get("/") }
@@ -232,7 +232,7 @@ class TestFaradayAdapter < TrunklineTest
   end
 
   def test_a_proxy_carries_requests_and_gets_its_credentials
-    proxy = serve(answer("by proxy"))
+    proxy = serve(response_bytes("by proxy"))
     given = { uri: proxy.url, user: "me", password: "p@ss:1" }
     assert_equal "by proxy", faraday("http://api.test", proxy: given).get("/x").body
     assert_match(%r{\AGET http://api.test/x HTTP/1.1\r\n}, proxy.raw_requests.first)
@@ -240,8 +240,8 @@ class TestFaradayAdapter < TrunklineTest
   end
 
   def test_a_proxy_of_the_environment_is_used_unless_faraday_ignores_it
-    proxy = serve(answer("by proxy"))
-    server = serve(answer("direct"))
+    proxy = serve(response_bytes("by proxy"))
+    server = serve(response_bytes("direct"))
     with_environment("http_proxy" => proxy.url, "no_proxy" => nil) do
       assert_equal "by proxy", faraday("http://api.test").get("/").body
       Faraday.ignore_env_proxy = true
@@ -260,7 +260,7 @@ class TestFaradayAdapter < TrunklineTest
   end
 
   def test_a_proxy_that_wants_credentials_is_an_answer
-    proxy = serve(answer("who?", status: "407 Proxy Authentication Required", "Proxy-Authenticate" => "Basic"))
+    proxy = serve(response_bytes("who?", status: "407 Proxy Authentication Required", "Proxy-Authenticate" => "Basic"))
     connection = faraday("http://api.test", proxy: proxy.url)
     response = connection.get("/")
     assert_equal [407, "who?", "Basic"], [response.status, response.body, response.headers["Proxy-Authenticate"]]
@@ -283,19 +283,20 @@ class TestFaradayAdapter < TrunklineTest
   # Middleware.
 
   def test_retry
-    server = serve(script: [[:read, answer("no", status: "503 Busy"), :read, answer("yes")]])
+    server = serve(script: [[:read, response_bytes("no", status: "503 Busy"), :read, response_bytes("yes")]])
     connection = faraday(server.url) { |builder| builder.request :retry, max: 2, interval: 0.01, retry_statuses: [503] }
     assert_equal ["yes", 2], [connection.get("/").body, server.requests.size]
   end
 
   def test_a_retry_sends_the_content_again
-    server = serve(script: [[:read, answer("no", status: "503 Busy"), :read, answer("yes")]])
+    server = serve(script: [[:read, response_bytes("no", status: "503 Busy"), :read, response_bytes("yes")]])
     connection = faraday(server.url) { |builder| builder.request :retry, max: 2, interval: 0.01, retry_statuses: [503] }
     assert_equal "yes", connection.put("/", "content").body
     assert_equal %w[content content], server.requests.map(&:body)
   end
 
-  # With a status, Faraday's env.body is the response's; what middleware puts there is what it wants to be sent.
+  # After a response, Faraday's env.body is the response's body; a body that middleware then assigns is the next
+  # request's.
   def test_middleware_may_send_another_content_after_an_answer
     server = serve
     twice = Class.new(Faraday::Middleware) do
@@ -318,7 +319,7 @@ class TestFaradayAdapter < TrunklineTest
   end
 
   def test_retry_of_what_failed
-    server = serve(script: [%i[read close], [:read, answer("yes")]])
+    server = serve(script: [%i[read close], [:read, response_bytes("yes")]])
     connection = faraday(server.url) do |builder|
       builder.request :retry, max: 2, interval: 0.01, exceptions: [Faraday::ConnectionFailed]
     end
@@ -326,7 +327,7 @@ class TestFaradayAdapter < TrunklineTest
   end
 
   def test_redirects
-    server = serve(script: [[:read, redirect("/there"), :read, answer("there")]])
+    server = serve(script: [[:read, redirect("/there"), :read, response_bytes("there")]])
     assert_equal "there", faraday(server.url) { |builder| builder.response :follow_redirects }.get("/").body
   end
 
@@ -339,7 +340,7 @@ class TestFaradayAdapter < TrunklineTest
 
   def test_logger_and_raise_error
     log = StringIO.new
-    connection = faraday(serve(answer("no", status: "404 Not Found")).url) do |builder|
+    connection = faraday(serve(response_bytes("no", status: "404 Not Found")).url) do |builder|
       builder.response :raise_error
       builder.response :logger, Logger.new(log)
     end
@@ -350,8 +351,8 @@ class TestFaradayAdapter < TrunklineTest
   # in_parallel.
 
   def test_parallel_requests_run_at_once
-    gauge = Gauge.new(5)
-    server = serve_rack { |env| gauge.hold && [200, {}, [env["PATH_INFO"]]] }
+    probe = ConcurrencyProbe.new(5)
+    server = serve_rack { |env| probe.wait && [200, {}, [env["PATH_INFO"]]] }
     connection = faraday(server.url)
     responses = nil
     connection.in_parallel do
@@ -359,17 +360,17 @@ class TestFaradayAdapter < TrunklineTest
       assert_nil responses.first.status
     end
     assert_equal (0...5).map { |index| "/#{index}" }, responses.map(&:body)
-    assert_equal 5, gauge.most
+    assert_equal 5, probe.most
     assert responses.all?(&:finished?)
   end
 
   def test_parallel_keeps_to_its_concurrency
-    gauge = Gauge.new(2, 12)
-    server = serve_rack(threads: 5) { gauge.hold && [200, {}, ["ok"]] }
+    probe = ConcurrencyProbe.new(2, 12)
+    server = serve_rack(threads: 5) { probe.wait && [200, {}, ["ok"]] }
     connection = faraday(server.url, adapter_options: { concurrency: 2 })
     responses = []
     connection.in_parallel { 12.times { responses << connection.get("/") } }
-    assert_equal [12, 2], [responses.count(&:success?), gauge.most]
+    assert_equal [12, 2], [responses.count(&:success?), probe.most]
   end
 
   def test_callbacks_may_add_requests
@@ -411,7 +412,7 @@ class TestFaradayAdapter < TrunklineTest
     assert_equal 1, server.requests.size
   end
 
-  # Faraday's shared examples for adapters need RSpec and WebMock, so they run in a process of their own.
+  # Faraday's shared examples for adapters need RSpec and WebMock, so they run in a separate process.
   def test_the_specs_that_faraday_ships_for_adapters
     spec = File.expand_path("adapter_spec.rb", __dir__)
     rspec = [Gem.bin_path("rspec-core", "rspec"), "--no-color", "--options", File::NULL]

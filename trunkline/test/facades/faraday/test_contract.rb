@@ -4,9 +4,9 @@ require_relative "../../test_helper"
 require "trunkline/faraday"
 require "faraday/net_http"
 
-# What a caller of Faraday sees, compared with the :net_http adapter: the value, or the class of the error.
+# A caller of Faraday must see the same as with the :net_http adapter: the value, or the class of the error.
 class TestFaradayContract < TrunklineTest
-  # @return [Object] of the block for a connection with each adapter
+  # @return [Object] the block's value, which must be the same for a connection with each adapter
   def assert_same(url = nil, **options)
     seen = %i[net_http trunkline].map do |adapter|
       options = { request: { timeout: DEFAULT_TIMEOUT }, **options }
@@ -22,7 +22,7 @@ class TestFaradayContract < TrunklineTest
     opened(Faraday.new(url, request: { timeout: DEFAULT_TIMEOUT }) { |builder| builder.adapter :trunkline })
   end
 
-  # The sums of the chunks do not depend on where the network cuts them.
+  # Returns sums over the chunks, which do not depend on where the network splits them.
   def streamed(connection, parallel)
     seen = []
     response = nil
@@ -33,17 +33,17 @@ class TestFaradayContract < TrunklineTest
         end
       end
     end
-    # :net_http has no parallel requests: its are the reference all the same.
+    # :net_http does not support parallel requests, so its sequential results are the reference.
     parallel && connection.builder.adapter.klass.supports_parallel? ? connection.in_parallel(&send) : send.call
     text = seen.sum(+"") { |chunk, *| chunk }
     sums = seen.all? { |chunk, size, *| text[0, size].end_with?(chunk) }
     [text, seen.last.drop(1), sums, response.body, response.status]
   end
 
-  { "chunks" => -> { chunked_answer("abc", "defg") },
-    "a length" => -> { answer("abcdefg", "X-A" => "1") },
-    "an error's status" => -> { answer("gone", status: "410 Gone") },
-    "nothing" => -> { answer("") } }.each do |name, bytes|
+  { "chunks" => -> { chunked_response("abc", "defg") },
+    "a length" => -> { response_bytes("abcdefg", "X-A" => "1") },
+    "an error's status" => -> { response_bytes("gone", status: "410 Gone") },
+    "nothing" => -> { response_bytes("") } }.each do |name, bytes|
     [false, true].each do |parallel|
       define_method(:"test_on_data_with_#{name.tr(" '", "__")}#{"_in_parallel" if parallel}") do
         url = serve(instance_exec(&bytes)).url
@@ -79,7 +79,7 @@ class TestFaradayContract < TrunklineTest
       end
     end
     assert_equal 1, calls
-    refute_respond_to error, :others # it did not wait for its timeout
+    refute_respond_to error, :others # the call did not wait for its timeout
   end
 
   def unfinished = "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nx"
@@ -106,7 +106,7 @@ class TestFaradayContract < TrunklineTest
 
   def test_tls_files_that_cannot_be_read
     { ca_file: "/nowhere.pem", ca_path: "/nowhere" }.each do |name, value|
-      url = serve_tls(answer("ok")).url
+      url = serve_tls(response_bytes("ok")).url
       seen = assert_same(url, ssl: { name => value }) { |connection| connection.get("/") }
       assert_equal Faraday::SSLError, seen, name
     end

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "../../test_helper"
-require_relative "../../support/ways_to_call"
+require_relative "../../support/call_styles"
 require "trunkline/faraday"
 
 # Policies as options of the Faraday adapter.
 class TestFaradayPolicies < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
   RETRY = { backoff: 0.001..0.002, budget: false }.freeze
@@ -16,14 +16,14 @@ class TestFaradayPolicies < TrunklineTest
   end
 
   def test_retries
-    server = serve_in_turn("/" => [BUSY, answer("fine")], "/post" => [BUSY])
+    server = serve_sequence("/" => [BUSY, response_bytes("fine")], "/post" => [BUSY])
     http = faraday(server.url, retry: RETRY)
     assert_equal [200, "fine"], http.get("/").then { |one| [one.status, one.body] }
     assert_equal [503, 3], [http.post("/post", "x").status, server.requests.size]
   end
 
   def test_a_cache
-    server = serve_in_turn("/" => [answer("kept", "Cache-Control" => "max-age=60", "ETag" => '"1"')])
+    server = serve_sequence("/" => [response_bytes("kept", "Cache-Control" => "max-age=60", "ETag" => '"1"')])
     http = faraday(server.url, cache: true)
     found = Array.new(2) { http.get("/") }
     http.in_parallel { found << http.get("/") }
@@ -38,7 +38,7 @@ class TestFaradayPolicies < TrunklineTest
   end
 
   def test_retries_in_parallel_and_streamed
-    server = serve_in_turn("/a" => [BUSY, answer("a")], "/b" => [BUSY, answer("b")], "/c" => [BUSY, answer("c")])
+    server = serve_sequence(%w[a b c].to_h { |name| ["/#{name}", [BUSY, response_bytes(name)]] })
     http = faraday(server.url, retry: RETRY)
     responses = []
     chunks = []
@@ -67,10 +67,10 @@ class TestFaradayPolicies < TrunklineTest
     callers = []
     waiting = -> { on_their_way.size == 3 && callers.size == 3 && callers.all?(&:stop?) }
     server = serve do |connection|
-      connection << answer while connection.read_request && eventually(&waiting) && sleep(0.2)
+      connection << response_bytes while connection.read_request && eventually(&waiting) && sleep(0.2)
     end
     http = faraday(server.url, use: tag, coalesce: true)
-    http.app # which Faraday builds in each thread that finds none
+    http.app # built here, since otherwise each thread that finds none would build one
     3.times { callers << Thread.new { http.get("/").status } }
     assert_equal [200] * 3, callers.map(&:value)
     assert_equal ["1"], server.requests.map { |request| request["X-Tag"] }

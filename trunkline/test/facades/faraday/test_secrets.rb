@@ -2,12 +2,12 @@
 
 require "faraday"
 require_relative "../../test_helper"
-require_relative "../../support/canary"
+require_relative "../../support/secret_leak_check"
 require "faraday/adapter/trunkline"
 
-# No credential is in the text of a Faraday error, adapter or parallel manager.
+# Texts of Faraday errors, of the adapter and of the parallel manager must contain no credential.
 class TestFaradaySecrets < TrunklineTest
-  include Canary
+  include SecretLeakCheck
 
   KEY = "-----BEGIN PRIVATE KEY-----\n#{CANARY}\n-----END PRIVATE KEY-----\n".freeze
 
@@ -46,7 +46,7 @@ class TestFaradaySecrets < TrunklineTest
     [{ proxy: "http://user:#{CANARY}@127.0.0.1:9/x y" }, { ssl: { client_key: KEY, client_cert: KEY } },
      { ssl: { client_key: CANARY, client_cert: CANARY } }, { ssl: { ca_file: KEY } }].each do |options|
       error = raised { Faraday.new("https://127.0.0.1:9", **options) { |builder| builder.adapter :trunkline }.get("/") }
-      next if error.is_a?(URI::Error) # Faraday's own
+      next if error.is_a?(URI::Error) # raised by Faraday itself
 
       assert_hidden error
     end

@@ -23,7 +23,9 @@ class TestFaradayTLS < TrunklineTest
   end
 
   def test_a_file_of_authorities_that_is_rotated
-    server = serve_tls { |connection| connection << answer("ok", "Connection" => "close") if connection.read_request }
+    server = serve_tls do |connection|
+      connection << response_bytes("ok", "Connection" => "close") if connection.read_request
+    end
     Dir.mktmpdir do |folder|
       path = File.join(folder, "ca.pem")
       write = ->(text, seconds) { File.write(path, text) && File.utime(Time.now - seconds, Time.now - seconds, path) }
@@ -67,7 +69,7 @@ class TestFaradayTLS < TrunklineTest
     end
   end
 
-  # Compared with :net_http: server, options, whether the request succeeds.
+  # Cases compared with :net_http: server options, ssl: options, whether the request succeeds.
   CHOICES = {
     max_version: [{ min: :TLS1_3 }, { max_version: :TLS1_2 }, false],
     max_version_that_fits: [{ max: :TLS1_2 }, { max_version: :TLS1_2 }, true],
@@ -90,7 +92,7 @@ class TestFaradayTLS < TrunklineTest
     define_method(:"test_#{name}_as_with_net_http") do
       url = serve_tls(context: context).url(host: "localhost")
       adapters = %i[net_http trunkline]
-      adapters.shift if RUBY_ENGINE == "jruby" && name == :versions_that_overlap # its net/http knows no range of them
+      adapters.shift if RUBY_ENGINE == "jruby" && name == :versions_that_overlap # its net/http has no range of versions
       adapters.each do |adapter|
         connection = faraday(url, ssl: { ca_file: TestCA.ca_file, **ssl }, adapter: adapter)
         next assert_equal "ok", connection.get("/").body, adapter if works

@@ -1,10 +1,11 @@
 # frozen_string_literal: true
 
-# How each library for model APIs is asked for a stream: `ask` takes the URL of the service, and a block that is called
-# with the text of each token.
+# How each library for model APIs requests a stream: `ask` takes the URL of the service, and a block that is called with
+# the text of each token.
 module ModelLibraries
   Library = Struct.new(:gem, :faraday, :ask, keyword_init: true) do
-    # Without Trunkline, for comparison; over Net::HTTP after install!; over Faraday's adapter.
+    # The ways to run the library: without Trunkline, for comparison; over Net::HTTP after install!; over the Faraday
+    # adapter.
     def modes = ["plain", "installed", *("adapter" if faraday)]
   end
 

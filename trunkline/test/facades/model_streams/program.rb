@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# Streams of one library, in a process of its own:
+# Reads streams with one library, in a separate process:
 #
 #   ruby program.rb <name in ModelLibraries> plain|installed|adapter http://127.0.0.1:8080
 #
-# Prints the version of its gem, and how late each token of each stream was, in seconds, as JSON.
+# Prints the version of the library's gem, and the delay of each token of each stream in seconds, as JSON.
 require "json"
 require_relative "libraries"
 
@@ -13,7 +13,7 @@ ROUNDS = 3
 name, mode, url = ARGV
 library = ModelLibraries::ALL.fetch(name)
 spec = Gem.loaded_specs.fetch(library.gem)
-$LOAD_PATH.unshift(*spec.full_require_paths) # two gems have a file openai.rb
+$LOAD_PATH.unshift(*spec.full_require_paths) # activates this gem only: two gems have a file openai.rb
 
 case mode
 when "installed"

@@ -3,18 +3,18 @@
 require "json"
 require_relative "../../support/scripted_server"
 
-# A service that speaks as those of OpenAI (chat and responses) and Anthropic do. The text of each token is the moment
-# that it was sent, by the clock that all processes of a machine share.
+# A service with the APIs of OpenAI (chat and responses) and Anthropic. The text of each token is the time at which it
+# was sent, by a clock that all processes of a machine share.
 module ModelService
   TOKENS = 10
-  PACE = 0.1 # seconds: what is held back until the next token comes later than may be
+  PACE = 0.1 # seconds: a token that is buffered until the next one exceeds the limit
   HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
   MESSAGE = { id: "m", type: "message", role: "assistant", model: "m", content: [], stop_reason: nil,
               stop_sequence: nil, usage: { input_tokens: 1, output_tokens: 1 } }.freeze
   RESPONSE = { id: "r", object: "response", model: "m", output: [] }.freeze
 
-  # What comes before the tokens, of each token, and after them; a Hash is an event that has its type's name.
+  # Events before the tokens, for each token, and after them; a Hash is an event with the name of its type.
   SPOKEN = {
     "/chat/completions" => [
       [], ->(text) { { id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices: [choice(text)] } },
@@ -40,7 +40,7 @@ module ModelService
 
   module_function
 
-  # @yield [url] while it runs
+  # @yield [url] while the service runs
   def run
     server = ScriptedServer.new { |connection| talk(connection) }
     yield server.url("")

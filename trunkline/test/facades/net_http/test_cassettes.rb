@@ -5,7 +5,7 @@ require "yaml"
 require "zlib"
 require_relative "../../test_helper"
 
-# VCR's cassettes are the same with and without install!, and each is played by the other.
+# VCR's cassettes are the same with and without install!, and each mode can play the other's.
 class TestCassettes < TrunklineTest
   # Arguments: where install! is called (before, after VCR is loaded, or never), record or play, folder, URL.
   PROGRAM = <<~RUBY
@@ -38,11 +38,11 @@ class TestCassettes < TrunklineTest
   RUBY
 
   ANSWERS = {
-    "/text" => Answers.answer("hello", "Content-Type" => "text/plain", "Set-Cookie" => "a=1"),
-    "/gzip" => Answers.answer(Zlib.gzip("packed"), "Content-Encoding" => "gzip"),
-    "/missing" => Answers.answer("no", status: "404 Not Found"),
-    "/json" => Answers.json_answer({ "b" => 2 }), "/chunked" => Answers.chunked_answer("one", "two"),
-    "/binary" => Answers.answer("\xFF\x00\xFE".b, "Content-Type" => "application/octet-stream")
+    "/text" => Responses.response_bytes("hello", "Content-Type" => "text/plain", "Set-Cookie" => "a=1"),
+    "/gzip" => Responses.response_bytes(Zlib.gzip("packed"), "Content-Encoding" => "gzip"),
+    "/missing" => Responses.response_bytes("no", status: "404 Not Found"),
+    "/json" => Responses.json_response({ "b" => 2 }), "/chunked" => Responses.chunked_response("one", "two"),
+    "/binary" => Responses.response_bytes("\xFF\x00\xFE".b, "Content-Type" => "application/octet-stream")
   }.freeze
   INSTALLED = %w[never before after].freeze
 

@@ -8,9 +8,9 @@ require "stringio"
 require "zlib"
 require "trunkline/net_http"
 
-# set_debug_output of a session that Trunkline runs gets the lines that Net::HTTP writes.
+# With a session that Trunkline runs, set_debug_output receives the lines that Net::HTTP writes.
 class TestNetHTTPDebugOutput < TrunklineTest
-  # Made once: it has the time at which it was made.
+  # Made once, since it contains the time at which it was made.
   GZIP = Zlib.gzip("unpacked", level: 1)
 
   CALLS = {
@@ -57,7 +57,7 @@ class TestNetHTTPDebugOutput < TrunklineTest
       traced(secure, output, use_ssl: true, ca_file: TestCA.ca_file) { |http| http.get("/") }
     end
     assert_match(/^SSL established, protocol: TLSv1/, ours)
-    # JRuby's own tells the first letter of the cipher alone.
+    # JRuby's Net::HTTP writes only the first letter of the cipher.
     ours = ours.sub(/cipher: T\K\w+/, "") if RUBY_ENGINE == "jruby"
     assert_equal plain, ours
   end
@@ -79,7 +79,7 @@ class TestNetHTTPDebugOutput < TrunklineTest
     assert_match(/^Conn close because of error /, output.string)
   end
 
-  # The wire trace of AWS' SDK.
+  # The wire trace of the AWS SDK.
   def test_a_logger
     Trunkline::NetHTTP.install!
     output = StringIO.new
@@ -89,7 +89,7 @@ class TestNetHTTPDebugOutput < TrunklineTest
 
   private
 
-  # @return [Array<String>] what is written without install! and with it, without ports
+  # @return [Array<String>] the output without install! and with it, without ports
   def both
     [false, true].map do |install|
       install ? Trunkline::NetHTTP.install! : Trunkline::NetHTTP.uninstall!
@@ -114,10 +114,10 @@ class TestNetHTTPDebugOutput < TrunklineTest
   def play(connection)
     while (request = connection.read_request)
       bytes = case request.target
-              when "/gzip" then answer(GZIP, "Content-Encoding" => "gzip")
+              when "/gzip" then response_bytes(GZIP, "Content-Encoding" => "gzip")
               when "/close" then "HTTP/1.1 200 OK\r\nX-A: 1\r\n\r\nuntil the end"
-              when "/missing" then answer("gone", status: "404 Not Found")
-              else answer("text", "X-A" => "1", "x-b" => "2")
+              when "/missing" then response_bytes("gone", status: "404 Not Found")
+              else response_bytes("text", "X-A" => "1", "x-b" => "2")
               end
       bytes = bytes[/.*?\r\n\r\n/m] if request.verb == "HEAD"
       connection << bytes

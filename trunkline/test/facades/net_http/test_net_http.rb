@@ -6,28 +6,28 @@ require "stringio"
 require "zlib"
 require "trunkline/net_http"
 
-# Net::HTTP after install! compared with Net::HTTP before: the same bytes on the wire and results for the caller.
+# Net::HTTP after install! compared with Net::HTTP before: the same bytes sent and the same results for the caller.
 class TestNetHTTP < TrunklineTest
   GZIP = Zlib.gzip("grüße" * 100)
 
   # path => its response
   ANSWERS = {
-    "/text" => Answers.answer("plain text", "Content-Type" => "text/plain; charset=utf-8", "X-Two" => "a"),
-    "/bytes" => Answers.answer("\xFF\xFEbytes".b),
-    "/empty" => Answers.answer(""),
-    "/chunked" => Answers.chunked_answer("one", "two", trailers: { "X-Sum" => "1" }),
-    "/gzip" => Answers.answer(GZIP, "Content-Encoding" => "gzip"),
-    "/gzip-chunked" => Answers.chunked_answer(GZIP[0, 20], GZIP[20..], "Content-Encoding" => "gzip"),
-    "/identity" => Answers.answer("as it is", "Content-Encoding" => "identity"),
-    "/unknown" => Answers.answer("coded", "Content-Encoding" => "rot13"),
+    "/text" => Responses.response_bytes("plain text", "Content-Type" => "text/plain; charset=utf-8", "X-Two" => "a"),
+    "/bytes" => Responses.response_bytes("\xFF\xFEbytes".b),
+    "/empty" => Responses.response_bytes(""),
+    "/chunked" => Responses.chunked_response("one", "two", trailers: { "X-Sum" => "1" }),
+    "/gzip" => Responses.response_bytes(GZIP, "Content-Encoding" => "gzip"),
+    "/gzip-chunked" => Responses.chunked_response(GZIP[0, 20], GZIP[20..], "Content-Encoding" => "gzip"),
+    "/identity" => Responses.response_bytes("as it is", "Content-Encoding" => "identity"),
+    "/unknown" => Responses.response_bytes("coded", "Content-Encoding" => "rot13"),
     "/none" => "HTTP/1.1 204 No Content\r\nX-A: 1\r\n\r\n",
     "/unmodified" => "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n",
-    "/missing" => Answers.answer("gone", status: "404 Not Found"),
-    "/broken" => Answers.answer("sorry", status: "503 Service Unavailable"),
-    "/moved" => Answers.redirect("/text"),
-    "/odd" => Answers.answer("odd", status: "299 Own Words"),
+    "/missing" => Responses.response_bytes("gone", status: "404 Not Found"),
+    "/broken" => Responses.response_bytes("sorry", status: "503 Service Unavailable"),
+    "/moved" => Responses.redirect("/text"),
+    "/odd" => Responses.response_bytes("odd", status: "299 Own Words"),
     "/fields" => "HTTP/1.1 200 OK\r\nset-cookie: a=1\r\nSet-Cookie: b=2\r\nX-Empty:\r\nContent-Length: 2\r\n\r\nok",
-    "/early" => "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".b + Answers.answer("late"),
+    "/early" => "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".b + Responses.response_bytes("late"),
     "/old" => "HTTP/1.0 200 OK\r\nConnection: close\r\n\r\nuntil the end"
   }.freeze
 
@@ -131,7 +131,9 @@ class TestNetHTTP < TrunklineTest
   end
 
   def test_an_address_of_ones_own
-    server = serve { |connection| connection.read_request && connection << answer(connection.socket.peeraddr[3]) }
+    server = serve do |connection|
+      connection.read_request && connection << response_bytes(connection.socket.peeraddr[3])
+    end
     install
     http = Net::HTTP.new("127.0.0.1", server.port)
     http.local_host = "127.0.0.2"
@@ -160,9 +162,9 @@ class TestNetHTTP < TrunklineTest
   def test_start_raises_where_nobody_listens
     port = refused_port
     errors = both { assert_raises(Errno::ECONNREFUSED) { Net::HTTP.start("127.0.0.1", port) { flunk } } }
-    # Editions write the address in two ways: host:port, and "host" port port.
+    # Versions of net-http write the address in two ways: host:port, and "host" port port.
     assert_equal(*errors.map { |error| error.message.delete('"').sub(" port ", ":") })
-    # JRuby puts the system's words before it, too.
+    # JRuby puts the system's message before it.
     words = /\A(Connection refused - )?Failed to open TCP connection to 127.0.0.1:#{port} \(Connection refused/
     assert_match(words, errors.last.message)
     assert_kind_of Trunkline::ConnectError, errors.last.cause
@@ -170,14 +172,14 @@ class TestNetHTTP < TrunklineTest
 
   def test_an_unknown_name_is_a_socket_error
     errors = both { assert_raises(SocketError) { Net::HTTP.start("unknown.invalid", 80) } }
-    # JRuby names a function of its own.
+    # JRuby names another function.
     wanted = RUBY_VERSION >= "3.4" ? "(getaddrinfo(3): " : "(getaddrinfo: "
     assert_equal(*errors.map { |error| error.message.sub("(initialize: ", wanted) })
   end
 
   RESET = [Errno::ECONNRESET, "Connection reset by peer"].freeze
 
-  # What programs match, and trackers group by.
+  # Programs match these messages, and error trackers group by them.
   def test_messages_are_those_of_net_http
     servers = {
       "reset" => serve { |connection| connection.read_request && connection.reset },
@@ -195,8 +197,8 @@ class TestNetHTTP < TrunklineTest
     end
   end
 
-  # Where JRuby's own is not the measure: it takes a reset for the end, and on JRuby 10 its TCPSocket does not
-  # heed open_timeout:.
+  # Results where JRuby's own Net::HTTP is not the reference: it treats a reset as the end of the stream, and on JRuby
+  # 10 its TCPSocket ignores open_timeout:.
   def on_jruby(port)
     return {} unless RUBY_ENGINE == "jruby"
 
@@ -204,7 +206,8 @@ class TestNetHTTP < TrunklineTest
     { "reset" => RESET, "full" => full }
   end
 
-  # Some editions open a TCPSocket, and name it; some leave the limit of a connect to a socket with words of its own.
+  # Some versions of net-http open a TCPSocket, and name it; some leave the connect timeout to the socket, which has a
+  # different message.
   def in_any_edition(message)
     message.sub("TCPSocket", "Socket").sub("Connection timed out - user specified timeout", "execution expired")
   end
@@ -236,7 +239,9 @@ class TestNetHTTP < TrunklineTest
   end
 
   def test_a_timeout_that_is_changed_in_a_session_counts
-    server = serve { |connection| 2.times { connection.read_request && connection << answer } && connection.stall }
+    server = serve do |connection|
+      2.times { connection.read_request && connection << response_bytes } && connection.stall
+    end
     install
     Net::HTTP.start("127.0.0.1", server.port) do |http|
       2.times { http.get("/") }
@@ -276,7 +281,7 @@ class TestNetHTTP < TrunklineTest
     "a_short_body" => ["HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", EOFError],
     "a_short_chunk" => ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nshort", EOFError],
     "no_answer" => ["", EOFError],
-    "cut_gzip" => [Answers.answer(GZIP[0..-9], "Content-Encoding" => "gzip"), Zlib::Error]
+    "cut_gzip" => [Responses.response_bytes(GZIP[0..-9], "Content-Encoding" => "gzip"), Zlib::Error]
   }.each do |name, (bytes, type)|
     define_method(:"test_#{name}_raises") do
       server = serve { |connection| connection.read_request && connection << bytes }
@@ -293,7 +298,7 @@ class TestNetHTTP < TrunklineTest
     assert_raises(Errno::ECONNRESET) { Net::HTTP.post(URI(server.url), "a") }
   end
 
-  # Net::HTTP itself sends a GET twice here.
+  # Net::HTTP itself would send a GET twice here.
   def test_nothing_is_sent_twice
     server = serve { |connection| connection.read_request && connection.close }
     install
@@ -304,7 +309,7 @@ class TestNetHTTP < TrunklineTest
   def test_what_is_left_over_never_meets_the_next_request
     server = serve do |connection|
       while (request = connection.read_request)
-        connection << (request.target == "/long" ? answer("x" * 1_000_000) : answer(request.target))
+        connection << (request.target == "/long" ? response_bytes("x" * 1_000_000) : response_bytes(request.target))
       end
     end
     install
@@ -321,7 +326,7 @@ class TestNetHTTP < TrunklineTest
     server = serve do |connection|
       while (request = connection.read_request)
         gate.pop if request.target == "/slow"
-        connection << answer(request.target)
+        connection << response_bytes(request.target)
       end
     end
     install
@@ -349,7 +354,7 @@ class TestNetHTTP < TrunklineTest
       connection.read_head_only
       assert_nil connection.read_unexpected(0.1), "the body waits"
       connection << "HTTP/1.1 100 Continue\r\n\r\n"
-      connection << answer(connection.read_exactly(4))
+      connection << response_bytes(connection.read_exactly(4))
     end
     install
     http = Net::HTTP.new("127.0.0.1", server.port)
@@ -469,9 +474,9 @@ class TestNetHTTP < TrunklineTest
   def pieces(server, path)
     pieces = []
     response = Net::HTTP.start("127.0.0.1", server.port) do |http|
-      http.request_get(path) do |answer|
-        before = answer.to_hash
-        answer.read_body { |piece| pieces << piece.dup }
+      http.request_get(path) do |streamed|
+        before = streamed.to_hash
+        streamed.read_body { |piece| pieces << piece.dup }
         pieces << before
       end
     end

@@ -11,7 +11,9 @@ class TestPersistentHttpClient < TrunklineTest
   end
 
   def test_requests_of_net_http
-    server = serve { |connection| connection << answer(connection.requests.last.target) while connection.read_request }
+    server = serve do |connection|
+      connection << response_bytes(connection.requests.last.target) while connection.read_request
+    end
     http = Trunkline::PersistentHttpClient.get(URI(server.url))
     response = http.request(Net::HTTP::Get.new("/one?a=1"))
     assert_instance_of Net::HTTPOK, response
@@ -41,7 +43,9 @@ class TestPersistentHttpClient < TrunklineTest
   end
 
   def test_threads_share_one_object
-    server = serve { |connection| connection << answer(connection.requests.last.target) while connection.read_request }
+    server = serve do |connection|
+      connection << response_bytes(connection.requests.last.target) while connection.read_request
+    end
     http = Trunkline::PersistentHttpClient.get(server.url)
     answers = Array.new(8) { |n| Thread.new { Array.new(20) { |m| http.get("/#{n}/#{m}").body } } }.map(&:value)
     assert_equal(Array.new(8) { |n| Array.new(20) { |m| "/#{n}/#{m}" } }, answers)
@@ -120,7 +124,7 @@ class TestPersistentHttpClient < TrunklineTest
   end
 
   def test_a_closed_connection_is_replaced
-    server = serve { |connection| connection.read_request && connection << answer(connection.number.to_s) }
+    server = serve { |connection| connection.read_request && connection << response_bytes(connection.number.to_s) }
     http = Trunkline::PersistentHttpClient.get(server.url)
     assert_equal "1", http.get("/").body
     eventually { server.connections[0].socket.closed? }

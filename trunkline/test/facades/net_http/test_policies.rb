@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "../../test_helper"
-require_relative "../../support/ways_to_call"
+require_relative "../../support/call_styles"
 require "net/http"
 require "trunkline/net_http"
 
-# Policies of Net::HTTP after install!
+# Policies of Net::HTTP after install!.
 class TestNetHTTPPolicies < TrunklineTest
-  include WaysToCall
+  include CallStyles
 
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
   RETRY = { backoff: 0.001..0.002, budget: false }.freeze
@@ -21,7 +21,7 @@ class TestNetHTTPPolicies < TrunklineTest
   end
 
   def test_retries
-    server = serve_in_turn("/" => [BUSY, nil, answer("fine")], "/post" => [BUSY])
+    server = serve_sequence("/" => [BUSY, nil, response_bytes("fine")], "/post" => [BUSY])
     install(retry: RETRY) do
       assert_equal "fine", Net::HTTP.get(URI(server.url("/")))
       assert_equal "503", Net::HTTP.post(URI(server.url("/post")), "x").code
@@ -30,7 +30,7 @@ class TestNetHTTPPolicies < TrunklineTest
   end
 
   def test_a_cache
-    server = serve_in_turn("/" => [answer("kept", "Cache-Control" => "max-age=60")])
+    server = serve_sequence("/" => [response_bytes("kept", "Cache-Control" => "max-age=60")])
     install(cache: true) do
       2.times { assert_equal "kept", Net::HTTP.get(URI(server.url("/"))) }
       Net::HTTP.start("127.0.0.1", server.port) do |http|
@@ -41,7 +41,7 @@ class TestNetHTTPPolicies < TrunklineTest
   end
 
   def test_a_streamed_answer_is_the_last
-    server = serve_in_turn("/" => [BUSY, answer("fine")])
+    server = serve_sequence("/" => [BUSY, response_bytes("fine")])
     install(retry: RETRY) do
       chunks = []
       Net::HTTP.start("127.0.0.1", server.port) do |http|
@@ -52,7 +52,7 @@ class TestNetHTTPPolicies < TrunklineTest
   end
 
   def test_they_end_with_another_install
-    server = serve_in_turn("/" => [BUSY])
+    server = serve_sequence("/" => [BUSY])
     install(retry: RETRY) do
       Trunkline::NetHTTP.install!
       Net::HTTP.get(URI(server.url("/")))
@@ -61,7 +61,7 @@ class TestNetHTTPPolicies < TrunklineTest
   end
 
   def test_a_breaker_that_is_open_is_a_connection_that_is_not_opened
-    server = serve_in_turn("/" => [BUSY])
+    server = serve_sequence("/" => [BUSY])
     install(breaker: { minimum: 1 }) do
       assert_equal "503", Net::HTTP.get_response(URI(server.url("/"))).code
       error = assert_raises(Net::OpenTimeout) { Net::HTTP.get(URI(server.url("/"))) }

@@ -4,7 +4,7 @@ require_relative "../../test_helper"
 require "net/http"
 require "trunkline/net_http"
 
-# Net::HTTP sessions through a proxy: the same for the proxy and the caller as before install!.
+# Net::HTTP sessions through a proxy behave for the proxy and the caller as before install!.
 class TestNetHTTPProxies < TrunklineTest
   SECRET = ["us er", "p:ss"].freeze
   CREDENTIALS = "Basic #{[SECRET.join(":")].pack("m0")}".freeze
@@ -49,7 +49,7 @@ class TestNetHTTPProxies < TrunklineTest
   end
 
   def test_a_refused_tunnel_raises_what_a_refused_request_would
-    proxy = serve(answer("who?", status: "407 Proxy Authentication Required", "Proxy-Authenticate" => "Basic"))
+    proxy = serve(response_bytes("who?", status: "407 Proxy Authentication Required", "Proxy-Authenticate" => "Basic"))
     errors = both { assert_raises(Net::ProtocolError) { through(proxy).get("/") } }
     assert_equal(*errors.map(&:class))
     assert_equal(*errors.map(&:message))
@@ -57,7 +57,7 @@ class TestNetHTTPProxies < TrunklineTest
   end
 
   def test_a_refused_request_is_an_answer
-    proxy = serve(answer("who?", status: "407 Proxy Authentication Required"))
+    proxy = serve(response_bytes("who?", status: "407 Proxy Authentication Required"))
     responses = both { Net::HTTP.new("api.test", 80, "127.0.0.1", proxy.port).get("/") }
     assert_equal(*responses.map { |response| [response.class, response.body] })
   end
@@ -65,7 +65,7 @@ class TestNetHTTPProxies < TrunklineTest
   def test_a_proxy_that_is_not_there
     port = refused_port
     errors = both { assert_raises(Errno::ECONNREFUSED) { Net::HTTP.new("api.test", 80, "127.0.0.1", port).get("/") } }
-    # JRuby puts the system's words before it, too.
+    # JRuby puts the system's message before it.
     words = /\A(Connection refused - )?Failed to open TCP connection to 127.0.0.1:#{port} \(/
     errors.each { |error| assert_match(words, error.message) }
   end
@@ -95,15 +95,15 @@ class TestNetHTTPProxies < TrunklineTest
     server&.close
   end
 
-  # Both ways in one thread: JRuby's IO lets no two of them use a socket at once.
+  # Relays both directions in one thread, since JRuby's IO does not let two threads use a socket at once.
   def relay(one, other)
     ways = { one => other, other => one }
     IO.select(ways.keys).first.each { |from| copied?(from, ways[from]) || ways.delete(from) } until ways.empty?
   rescue SystemCallError, IOError
-    nil # one side has gone
+    nil # one side has closed
   end
 
-  # @return [Boolean] false: there is no more of it
+  # @return [Boolean] false at the end of the stream
   def copied?(from, to)
     piece = from.read_nonblock(65_536, exception: false)
     to.write(piece) if piece.is_a?(String)

@@ -134,7 +134,7 @@ class TestNetHTTPTLS < TrunklineTest
     small, large = %w[128 256].map { |bits| "ECDHE-#{key}-AES#{bits}-GCM-SHA#{bits == "128" ? 256 : 384}" }
     context = TestCA.server_context(max: :TLS1_2)
     context.ciphers = small
-    server = serve(tls: context) { |connection| connection << answer while connection.read_request }
+    server = serve(tls: context) { |connection| connection << response_bytes while connection.read_request }
     ["#{small}:#{large}", [small], [[small, "TLSv1.2", 128, 128]]].each do |ciphers|
       assert_equal "ok", trusting(server, ciphers: ciphers).get("/").body
     end
@@ -185,7 +185,7 @@ class TestNetHTTPTLS < TrunklineTest
   end
 
   def test_a_server_that_speaks_no_tls
-    server = serve { |connection| (connection << answer) && connection.read_rest }
+    server = serve { |connection| (connection << response_bytes) && connection.read_rest }
     assert_raises(OpenSSL::SSL::SSLError) { secure(server, ca_file: TestCA.ca_file).start }
   end
 

@@ -6,7 +6,8 @@ require "openssl"
 require "zlib"
 require "trunkline/net_http"
 
-# What Net::HTTP takes from a server is taken after install!, too, and read alike, in one piece and in several.
+# Malformed responses that Net::HTTP accepts are accepted after install!, too, with the same result, in one piece and in
+# several.
 class TestNetHTTPTolerance < TrunklineTest
   OK = "HTTP/1.1 200 OK\r\n"
   TWO = "Content-Length: 2\r\n\r\nok"
@@ -85,13 +86,13 @@ class TestNetHTTPTolerance < TrunklineTest
     assert_equal 3, server.connection_count
   end
 
-  # The library's own client stays strict.
+  # Trunkline's own client stays strict.
   def test_the_native_client_refuses
     server = serve { |connection| connection.read_request && (connection << ANSWERS[:a_length_beside_chunks]) }
     assert_raises(Trunkline::InvalidResponse) { client.get(server.url) }
   end
 
-  # name of the certificate => [the server's name, whether Ruby takes it]
+  # name of the certificate => [the server's name, whether Ruby accepts it]
   NAMES = {
     { names: nil, common_name: "internal.test" } => { "internal.test" => true, "INTERNAL.test" => true,
                                                       "other.test" => false, "127.0.0.1" => false },
@@ -112,9 +113,9 @@ class TestNetHTTPTolerance < TrunklineTest
     define_method(:"test_a_certificate_for_#{certificate.values.compact.join("_and_").tr("*:.@", "_")}") do
       identity = TestCA.send(:issue_leaf, :named, **certificate)
       context = OpenSSL::SSL::SSLContext.new.tap { |made| TestCA.send(:present, made, identity) }
-      server = serve(tls: context) { |connection| connection.read_request && (connection << answer) }
+      server = serve(tls: context) { |connection| connection.read_request && (connection << response_bytes) }
       servers.each do |name, taken|
-        # Net::HTTP of JRuby takes the certificates of other hosts, too.
+        # JRuby's own Net::HTTP also accepts the certificates of other hosts, so it is no reference.
         results = (RUBY_ENGINE == "jruby" ? [true] : [false, true]).map { |install| tls_result(server, name, install) }
         assert_equal [taken ? "200" : OpenSSL::SSL::SSLError], results.uniq, name
       end

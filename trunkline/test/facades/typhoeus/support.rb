@@ -26,9 +26,9 @@ class TyphoeusTest < TrunklineTest
 
   def hydra(**options) = Typhoeus::Hydra.new(options)
 
-  # Answers each request with its own request line, fields and body.
+  # Responds to each request with its own request line, fields and body.
   def serve_echo
-    serve { |connection| while (got = connection.read_request) do connection << answer(got.raw) end }
+    serve { |connection| while (got = connection.read_request) do connection << response_bytes(got.raw) end }
   end
 
   private

@@ -10,7 +10,7 @@ class TestTyphoeusCredentials < TyphoeusTest
   LOGIN = { userpwd: "robin:secret" }.freeze
   SAID_BASIC = "Basic #{["robin:secret"].pack("m0")}".freeze
 
-  WAYS = {
+  CALL_STYLES = {
     run: :run.to_proc,
     hydra: lambda do |made|
       hydra = Typhoeus::Hydra.new
@@ -27,19 +27,19 @@ class TestTyphoeusCredentials < TyphoeusTest
   }.freeze
 
   def self.all_ways(name, &body)
-    WAYS.each { |way, carry| define_method(:"test_#{name}_by_#{way}") { instance_exec(carry, &body) } }
+    CALL_STYLES.each { |way, carry| define_method(:"test_#{name}_by_#{way}") { instance_exec(carry, &body) } }
   end
 
-  # Answers 401 to a request without Authorization, and 200 when `accepted` matches.
+  # Responds with 401 to a request without Authorization, and with 200 when `accepted` matches.
   def asking(challenge, accepted)
     serve do |connection|
       while (got = connection.read_request)
-        connection << (accepted.match?(got["Authorization"].to_s) ? answer("in") : refusal(challenge))
+        connection << (accepted.match?(got["Authorization"].to_s) ? response_bytes("in") : refusal(challenge))
       end
     end
   end
 
-  def refusal(challenge) = answer("out", status: "401 Unauthorized", "WWW-Authenticate" => challenge)
+  def refusal(challenge) = response_bytes("out", status: "401 Unauthorized", "WWW-Authenticate" => challenge)
 
   def said(server) = server.requests.map { |got| got["Authorization"] }
 
@@ -121,7 +121,7 @@ class TestTyphoeusCredentials < TyphoeusTest
     serve do |connection|
       while (got = connection.read_request)
         fields = { "Set-Cookie" => "#{got.target.delete("/")}=1; Path=/" }
-        connection << (got.target == "/from" ? redirect("/to", **fields) : answer(got["Cookie"].to_s, **fields))
+        connection << (got.target == "/from" ? redirect("/to", **fields) : response_bytes(got["Cookie"].to_s, **fields))
       end
     end
   end
@@ -188,7 +188,7 @@ class TestTyphoeusCredentials < TyphoeusTest
       while (got = connection.read_request)
         fields = { "Set-Cookie" => "seen=1", "WWW-Authenticate" => DIGEST }
         ready = got["Authorization"] && got["Cookie"]
-        connection << answer(got["Cookie"].to_s, status: ready ? "200 OK" : "401 Unauthorized", **fields)
+        connection << response_bytes(got["Cookie"].to_s, status: ready ? "200 OK" : "401 Unauthorized", **fields)
       end
     end
     response = request(server.url, httpauth: :digest, cookiefile: "", **LOGIN).run

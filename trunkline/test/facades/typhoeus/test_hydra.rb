@@ -6,11 +6,11 @@ require_relative "support"
 class TestTyphoeusHydra < TyphoeusTest
   stressable
 
-  def serve_held(gauge)
+  def serve_held(probe)
     serve do |connection|
       while (got = connection.read_request)
-        gauge.hold
-        connection << answer(got.target)
+        probe.wait
+        connection << response_bytes(got.target)
       end
     end
   end
@@ -20,7 +20,9 @@ class TestTyphoeusHydra < TyphoeusTest
   end
 
   def test_every_request_gets_its_own_answer
-    server = serve { |connection| while (got = connection.read_request) do connection << answer(got.target) end }
+    server = serve do |connection|
+      while (got = connection.read_request) do connection << response_bytes(got.target) end
+    end
     hydra = hydra()
     requests = Array.new(100) { |index| queue(hydra, server.url("/#{index}")) }
     assert_nil hydra.run
@@ -29,27 +31,27 @@ class TestTyphoeusHydra < TyphoeusTest
   end
 
   def test_never_more_in_flight_than_the_limit
-    gauge = Gauge.new(3, 20)
-    server = serve_held(gauge)
+    probe = ConcurrencyProbe.new(3, 20)
+    server = serve_held(probe)
     hydra = hydra(max_concurrency: 3)
     20.times { queue(hydra, server.url) }
     hydra.run
-    assert_equal 3, gauge.most
+    assert_equal 3, probe.most
     assert_equal 20, server.requests.size
   end
 
   def test_never_more_connections_to_a_host_than_the_limit
-    gauge = Gauge.new(2, 8)
-    server = serve_held(gauge)
+    probe = ConcurrencyProbe.new(2, 8)
+    server = serve_held(probe)
     hydra = hydra(max_host_connections: 2)
     made = Array.new(8) { queue(hydra, server.url) }
     hydra.run
-    assert_equal [2, [200] * 8], [gauge.most, made.map { |one| one.response.code }]
+    assert_equal [2, [200] * 8], [probe.most, made.map { |one| one.response.code }]
   end
 
   def test_chains_keep_exactly_so_many_in_flight
-    gauge = Gauge.new(4, 30)
-    server = serve_held(gauge)
+    probe = ConcurrencyProbe.new(4, 30)
+    server = serve_held(probe)
     hydra = hydra(max_concurrency: 50)
     left = 30
     chain = lambda do
@@ -61,7 +63,7 @@ class TestTyphoeusHydra < TyphoeusTest
     end
     4.times { chain.call }
     hydra.run
-    assert_equal [4, 30], [gauge.most, server.requests.size]
+    assert_equal [4, 30], [probe.most, server.requests.size]
   end
 
   def test_the_limit_may_change_and_is_checked
@@ -72,7 +74,9 @@ class TestTyphoeusHydra < TyphoeusTest
   end
 
   def test_queue_front_comes_first
-    server = serve { |connection| while (got = connection.read_request) do connection << answer(got.target) end }
+    server = serve do |connection|
+      while (got = connection.read_request) do connection << response_bytes(got.target) end
+    end
     hydra = hydra(max_concurrency: 1)
     queue(hydra, server.url("/second"))
     hydra.queue_front(request(server.url("/first")))
@@ -81,11 +85,11 @@ class TestTyphoeusHydra < TyphoeusTest
     assert_equal %w[/first /second], server.requests.map(&:target)
   end
 
-  # While the first callback is busy, the other two answers come. They are taken in one round: one makes room for
-  # another request, and the callback of the last is busy.
+  # While the first callback is busy, the other two responses arrive. Both are processed in one round: the first makes
+  # room for another request, and then the callback of the second is busy.
   def test_a_callback_takes_no_time_from_a_request_that_follows
     hydra = hydra(max_concurrency: 3)
-    server = serve_held(Gauge.new(3))
+    server = serve_held(ConcurrencyProbe.new(3))
     3.times { queue(hydra, server.url).on_complete { sleep 1.2 } }
     following = Array.new(3) { queue(hydra, serve.url, timeout: 1, followlocation: true) }
     hydra.run
@@ -150,10 +154,10 @@ class TestTyphoeusHydra < TyphoeusTest
     assert_equal 40, server.requests.size
   end
 
-  # As with libcurl: to wait is the caller's affair.
+  # Like libcurl: waiting after a refusal is left to the caller.
   def test_a_refusal_holds_back_no_other_request
     server = serve do |connection|
-      connection << answer("", status: "503 Unavailable", "Retry-After" => 60) while connection.read_request
+      connection << response_bytes("", status: "503 Unavailable", "Retry-After" => 60) while connection.read_request
     end
     hydra = hydra(max_concurrency: 1)
     made = Array.new(3) { queue(hydra, server.url) }
@@ -175,7 +179,7 @@ class TestTyphoeusHydra < TyphoeusTest
   def test_redirects_are_followed_side_by_side
     server = serve do |connection|
       while (got = connection.read_request)
-        connection << (got.target == "/" ? redirect("/there") : answer("there"))
+        connection << (got.target == "/" ? redirect("/there") : response_bytes("there"))
       end
     end
     hydra = hydra(max_concurrency: 3)
@@ -199,11 +203,11 @@ class TestTyphoeusHydra < TyphoeusTest
     hydra = hydra()
     requests = Array.new(3) { queue(hydra, server.url) }
     posts = Array.new(2) { queue(hydra, server.url, method: :post) }
-    told = 0
-    requests.each { |made| made.on_complete { told += 1 } }
+    completed = 0
+    requests.each { |made| made.on_complete { completed += 1 } }
     hydra.run
     assert_equal 3, server.requests.size
-    assert_equal [3, 3], [told, requests.map { |made| made.response.object_id }.uniq.size]
+    assert_equal [3, 3], [completed, requests.map { |made| made.response.object_id }.uniq.size]
     assert_equal [200], (requests + posts).map { |made| made.response.code }.uniq
     assert_empty hydra.memory
   end
@@ -216,7 +220,7 @@ class TestTyphoeusHydra < TyphoeusTest
     good = request(serve.url)
     good.on_complete { order << :complete }
     good.on_success { order << :success }
-    bad = request(serve(answer("", status: "500 Oops")).url)
+    bad = request(serve(response_bytes("", status: "500 Oops")).url)
     bad.on_failure { order << :failure }
     [good, bad].each(&:run)
     assert_equal %i[all_complete complete all_success success all_complete all_failure failure], order

@@ -5,7 +5,7 @@ require_relative "support"
 # Ethon's options for connections, redirects and TLS.
 class TestTyphoeusOptions < TyphoeusTest
   def test_hosts_that_no_proxy_is_for
-    proxy = serve(answer("proxied"))
+    proxy = serve(response_bytes("proxied"))
     server = serve
     { "127.0.0.1" => "ok", "10.0.0.1,127.0.0.1" => "ok", "*" => "ok", "other.test" => "proxied", "" => "proxied" }
       .each do |list, body|
@@ -27,7 +27,7 @@ class TestTyphoeusOptions < TyphoeusTest
     end
   end
 
-  # What libcurl 7.88 sent for the same.
+  # The expected values are those that libcurl 7.88 sent.
   def test_autoreferer_names_where_a_redirect_came_from
     { {} => [nil, "URL/0", "URL/1?q=1"], { referer: "http://own.test/" } => ["http://own.test/", "URL/0", "URL/1?q=1"],
       { headers: { "Referer" => "http://own.test/" } } => ["http://own.test/"] * 3,
@@ -35,7 +35,7 @@ class TestTyphoeusOptions < TyphoeusTest
       server = serve do |connection|
         while (got = connection.read_request)
           at = got.target[1].to_i
-          connection << (at < 2 ? redirect("/#{at + 1}?q=1#part") : answer)
+          connection << (at < 2 ? redirect("/#{at + 1}?q=1#part") : response_bytes)
         end
       end
       url = server.url("/0").sub("//", "//user:password@")
@@ -64,7 +64,7 @@ class TestTyphoeusOptions < TyphoeusTest
   def test_a_post_stays_one_after_redirects
     server = serve do |connection|
       while (got = connection.read_request)
-        connection << (got.target == "/" ? redirect("/there") : answer("#{got.verb} #{got.body}"))
+        connection << (got.target == "/" ? redirect("/there") : response_bytes("#{got.verb} #{got.body}"))
       end
     end
     post = { method: :post, body: { a: 1 }, followlocation: true }
@@ -78,7 +78,7 @@ class TestTyphoeusOptions < TyphoeusTest
   def test_ciphers
     context = TestCA.server_context(max: OpenSSL::SSL::TLS1_2_VERSION)
     context.ciphers = "ECDHE-#{TestCA::KIND}-AES128-GCM-SHA256"
-    server = serve(tls: context) { |connection| connection << answer while connection.read_request }
+    server = serve(tls: context) { |connection| connection << response_bytes while connection.read_request }
     codes = %w[AES128-GCM-SHA256 AES256-GCM-SHA384].map do |cipher|
       name = "ECDHE-#{TestCA::KIND}-#{cipher}"
       request(server.url, cainfo: TestCA.ca_file, ssl_cipher_list: name).run.return_code
@@ -107,7 +107,7 @@ class TestTyphoeusOptions < TyphoeusTest
   def test_a_key_with_a_password_that_is_rotated
     server = serve_tls(context: { client_ca: true }) do |connection|
       name = connection.socket.peer_cert.subject.to_a.assoc("CN")[1]
-      connection << answer(name, "Connection" => "close") if connection.read_request
+      connection << response_bytes(name, "Connection" => "close") if connection.read_request
     end
     Dir.mktmpdir do |folder|
       files = { sslcert: File.join(folder, "client.pem"), sslkey: File.join(folder, "client.key") }
@@ -135,7 +135,7 @@ class TestTyphoeusOptions < TyphoeusTest
   end
 
   def test_compressed_bodies_as_they_came
-    server = serve(answer(Zlib.gzip("plain"), "Content-Encoding" => "gzip"))
+    server = serve(response_bytes(Zlib.gzip("plain"), "Content-Encoding" => "gzip"))
     made = request(server.url, accept_encoding: "gzip", http_content_decoding: false)
     assert_equal "plain", Zlib.gunzip(made.run.body)
     assert_equal "gzip", server.requests.last["Accept-Encoding"]
@@ -154,7 +154,7 @@ class TestTyphoeusOptions < TyphoeusTest
 
   private
 
-  # Sets the files' times so many seconds back: file systems store times coarsely.
+  # Sets the files' times `ago` seconds back, since file systems store times coarsely.
   def write_pair(files, identity, ago)
     File.write(files[:sslcert], [identity.certificate, *identity.issuers].map(&:to_pem).join)
     File.write(files[:sslkey], identity.key.to_pem(OpenSSL::Cipher.new("aes-256-cbc"), "secret"))

@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
 require_relative "support"
-require_relative "../../support/ways_to_call"
+require_relative "../../support/call_styles"
 
-# Typhoeus::Config.policies
+# Policies set by Typhoeus::Config.policies.
 class TestTyphoeusPolicies < TyphoeusTest
-  include WaysToCall
+  include CallStyles
 
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
   RETRY = { backoff: 0.001..0.002, budget: false }.freeze
 
   def test_retries_alone
-    server = serve_in_turn("/" => [BUSY, nil, answer("fine")], "/post" => [BUSY])
+    server = serve_sequence("/" => [BUSY, nil, response_bytes("fine")], "/post" => [BUSY])
     Typhoeus::Config.policies = { retry: RETRY }
     assert_equal [200, "fine"], request(server.url("/")).run.then { |one| [one.code, one.body] }
     assert_equal [503, 4], [request(server.url("/post"), method: :post, body: "x").run.code, server.requests.size]
@@ -21,7 +21,7 @@ class TestTyphoeusPolicies < TyphoeusTest
   end
 
   def test_a_cache
-    server = serve_in_turn("/" => [answer("kept", "Cache-Control" => "max-age=60")])
+    server = serve_sequence("/" => [response_bytes("kept", "Cache-Control" => "max-age=60")])
     Typhoeus::Config.policies = { cache: true }
     2.times { assert_equal "kept", request(server.url("/")).run.body }
     many = hydra
@@ -31,7 +31,8 @@ class TestTyphoeusPolicies < TyphoeusTest
   end
 
   def test_retries_in_a_hydra
-    server = serve_in_turn("/a" => [BUSY, answer("a")], "/b" => [redirect("/a")], "/c" => [BUSY, BUSY, answer("c")])
+    server = serve_sequence("/a" => [BUSY, response_bytes("a")], "/b" => [redirect("/a")],
+                            "/c" => [BUSY, BUSY, response_bytes("c")])
     Typhoeus::Config.policies = { retry: RETRY }
     requests = %w[/a /b /c].map { |path| request(server.url(path), followlocation: true) }
     many = hydra
@@ -41,7 +42,7 @@ class TestTyphoeusPolicies < TyphoeusTest
   end
 
   def test_a_breaker_that_is_open_is_a_connection_that_is_not_made
-    server = serve_in_turn("/" => [BUSY])
+    server = serve_sequence("/" => [BUSY])
     Typhoeus::Config.policies = { breaker: { minimum: 1 } }
     assert_equal %i[ok couldnt_connect], Array.new(2) { request(server.url).run.return_code }
     assert_equal 1, server.requests.size

@@ -180,7 +180,7 @@ class TestTyphoeusRequests < TyphoeusTest
 
   def test_compressed_answers_are_undone_when_they_were_asked_for
     packed = Zlib.gzip("plain")
-    server = serve(answer(packed, "Content-Encoding" => "gzip"))
+    server = serve(response_bytes(packed, "Content-Encoding" => "gzip"))
     assert_equal packed, request(server.url).run.body
     assert_equal "plain", request(server.url, accept_encoding: "gzip").run.body
     assert_equal "gzip", server.requests.last["Accept-Encoding"]
@@ -270,7 +270,7 @@ class TestTyphoeusRequests < TyphoeusTest
     assert_match(%r{^< HTTP/1.1 200 OK$}, shown)
   end
 
-  # As Typhoeus: a verb that it sends by customrequest itself overrides the caller's.
+  # Like Typhoeus: a verb for which Typhoeus itself sets customrequest overrides the caller's.
   def test_customrequest
     url = serve_echo.url
     sent = ->(verb, **options) { Typhoeus.public_send(verb, url, customrequest: "BREW", **options).body[/\A\S+/] }

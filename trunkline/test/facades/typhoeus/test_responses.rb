@@ -5,7 +5,8 @@ require_relative "support"
 # Typhoeus::Response for responses and for failed requests.
 class TestTyphoeusResponses < TyphoeusTest
   def test_an_answer
-    server = serve(answer("hällo", status: "200 Fine", "Content-Type" => "text/plain; charset=utf-8", "X-A" => "1"))
+    server = serve(response_bytes("hällo", status: "200 Fine", "Content-Type" => "text/plain; charset=utf-8",
+                                           "X-A" => "1"))
     response = request(server.url("/x")).run
     assert_equal [200, "hällo", :ok, "No error", "Fine", "1.1"],
                  [response.code, response.body, response.return_code, response.return_message,
@@ -41,7 +42,7 @@ class TestTyphoeusResponses < TyphoeusTest
   def test_redirects_are_followed_when_asked
     server = serve do |connection|
       while (got = connection.read_request)
-        connection << (got.target == "/" ? redirect("/there", "X-Way" => "1") : answer("there"))
+        connection << (got.target == "/" ? redirect("/there", "X-Way" => "1") : response_bytes("there"))
       end
     end
     stays = request(server.url).run
@@ -63,7 +64,7 @@ class TestTyphoeusResponses < TyphoeusTest
     assert_kind_of Trunkline::TooManyRedirects, response.error
   end
 
-  # What a server does => [return_code, class of the error inside]
+  # The server's script => [return_code, class of the error inside]
   FAILURES = {
     %i[read close] => [:got_nothing, Trunkline::ConnectionClosed],
     [:read, "garbage\r\n\r\n"] => [:ftp_weird_server_reply, Trunkline::InvalidResponse],
@@ -98,17 +99,17 @@ class TestTyphoeusResponses < TyphoeusTest
   end
 
   def test_failonerror_is_a_failure_without_a_body
-    server = serve(answer("why", status: "404 Not Found"))
+    server = serve(response_bytes("why", status: "404 Not Found"))
     response = request(server.url, failonerror: true).run
     assert_equal [404, :http_returned_error, ""], [response.code, response.return_code, response.body]
     assert_equal "why", request(server.url).run.body
   end
 
   def test_maxfilesize
-    response = request(serve(answer("x" * 100)).url, maxfilesize: 10).run
+    response = request(serve(response_bytes("x" * 100)).url, maxfilesize: 10).run
     assert_equal [:filesize_exceeded, 200, ""], [response.return_code, response.code, response.body]
     assert_kind_of Trunkline::BodyTooLarge, response.error
-    assert_equal "x" * 100, request(serve(answer("x" * 100)).url, "maxfilesize" => 100).run.body
+    assert_equal "x" * 100, request(serve(response_bytes("x" * 100)).url, "maxfilesize" => 100).run.body
   end
 
   def test_304_is_not_modified
@@ -116,13 +117,13 @@ class TestTyphoeusResponses < TyphoeusTest
   end
 
   def test_trailers_stand_behind_the_head
-    response = request(serve(chunked_answer("a", trailers: { "X-Sum" => "1" })).url).run
+    response = request(serve(chunked_response("a", trailers: { "X-Sum" => "1" })).url).run
     assert response.response_headers.end_with?("\r\n\r\nX-Sum: 1\r\n")
     assert_nil response.headers["x-sum"]
   end
 
   def test_options_have_all_facts_and_may_be_changed
-    response = request(serve(answer("ok")).url).run
+    response = request(serve(response_bytes("ok")).url).run
     assert_equal [200, :ok, "ok"], response.options.values_at(:response_code, :return_code, :response_body)
     response.options[:response_body] = "other"
     response.options[:response_code] = 500
@@ -130,14 +131,14 @@ class TestTyphoeusResponses < TyphoeusTest
   end
 
   def test_marshal
-    response = request(serve(answer("ok", "X-A" => "1")).url).run
+    response = request(serve(response_bytes("ok", "X-A" => "1")).url).run
     read = Marshal.load(Marshal.dump(response))
     assert_equal [200, "ok", "1", :ok], [read.code, read.body, read.headers["x-a"], read.return_code]
     assert_equal response.request.base_url, read.request.base_url
   end
 
   def test_a_copy_shares_nothing
-    response = request(serve(answer("ok", "X-A" => "1")).url).run
+    response = request(serve(response_bytes("ok", "X-A" => "1")).url).run
     copy = response.dup
     copy.body << "!"
     copy.headers["X-A"] = "2"

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 require_relative "support"
-require_relative "../../support/canary"
+require_relative "../../support/secret_leak_check"
 
-# No credential is in what Typhoeus objects print or what Marshal writes of them.
+# The printed and the marshalled form of Typhoeus objects must contain no credential.
 class TestTyphoeusSecrets < TyphoeusTest
-  include Canary
+  include SecretLeakCheck
 
   KEY = "-----BEGIN PRIVATE KEY-----\n#{CANARY}\n-----END PRIVATE KEY-----\n".freeze
 
@@ -23,7 +23,7 @@ class TestTyphoeusSecrets < TyphoeusTest
 
   OPTIONS.each do |name, options|
     define_method(:"test_requests_with_#{name}") do
-      server = serve(answer("ok"))
+      server = serve(response_bytes("ok"))
       made = request("#{server.url}a", **options)
       assert_hidden made
       assert_hidden made.run, made
@@ -65,7 +65,7 @@ class TestTyphoeusSecrets < TyphoeusTest
   end
 
   def test_verbose_output
-    server = serve(answer("ok", "Set-Cookie" => "id=#{CANARY}", "X-Own" => CANARY))
+    server = serve(response_bytes("ok", "Set-Cookie" => "id=#{CANARY}", "X-Own" => CANARY))
     said = StringIO.new
     kept = $stderr
     $stderr = said
@@ -80,7 +80,7 @@ class TestTyphoeusSecrets < TyphoeusTest
   end
 
   def test_fields_of_an_answer
-    response = request(serve(answer("ok", "Set-Cookie" => "id=#{CANARY}", "Server" => "s")).url).run
+    response = request(serve(response_bytes("ok", "Set-Cookie" => "id=#{CANARY}", "Server" => "s")).url).run
     headers = response.headers
     [headers.inspect, headers.to_s, headers.pretty_inspect, format("%p", headers)].each do |text|
       refute_match FORMS, text
@@ -89,7 +89,7 @@ class TestTyphoeusSecrets < TyphoeusTest
     assert_equal "id=#{CANARY}", headers["set-cookie"]
   end
 
-  # A request that Marshal has written runs again once its credentials are set.
+  # A marshalled request runs again once its credentials are set.
   def test_marshal_keeps_what_is_no_credential
     headers = { "Accept" => "x", "X-Own" => CANARY }
     body = { a: 1, password: CANARY }
@@ -104,7 +104,7 @@ class TestTyphoeusSecrets < TyphoeusTest
   private
 
   def assert_failures(options)
-    failing = serve(answer("no", status: "404 X"))
+    failing = serve(response_bytes("no", status: "404 X"))
     assert_hidden request(failing.url, failonerror: true, **options).run
     refused = request("http://127.0.0.1:#{refused_port}/", **options)
     assert_hidden refused.run, refused.response.error

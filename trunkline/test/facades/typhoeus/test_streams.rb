@@ -8,7 +8,7 @@ class TestTyphoeusStreams < TyphoeusTest
   stressable
 
   # Ways to run a request.
-  WAYS = {
+  CALL_STYLES = {
     run: :run.to_proc,
     hydra: lambda do |made|
       hydra = Typhoeus::Hydra.new
@@ -18,7 +18,7 @@ class TestTyphoeusStreams < TyphoeusTest
   }.freeze
 
   def self.both_ways(name, &body)
-    WAYS.each { |way, carry| define_method(:"test_#{name}_by_#{way}") { instance_exec(carry, &body) } }
+    CALL_STYLES.each { |way, carry| define_method(:"test_#{name}_by_#{way}") { instance_exec(carry, &body) } }
   end
 
   # Sends the second chunk once the client has received the first.
@@ -62,7 +62,7 @@ class TestTyphoeusStreams < TyphoeusTest
 
   both_ways(:progress_counts_bytes) do |carry|
     seen = []
-    made = request(serve(answer("x" * 10)).url, method: :post, body: "abc")
+    made = request(serve(response_bytes("x" * 10)).url, method: :post, body: "abc")
     made.on_progress { |*counts| seen << counts }
     carry.call(made)
     assert_equal [10, 0, 3, 3], seen.first
@@ -73,15 +73,16 @@ class TestTyphoeusStreams < TyphoeusTest
   both_ways(:redirects_are_not_told_of) do |carry|
     server = serve do |connection|
       while (got = connection.read_request)
-        connection << (got.target == "/" ? answer("gone", status: "302 Found", "Location" => "/x") : answer("here"))
+        moved = response_bytes("gone", status: "302 Found", "Location" => "/x")
+        connection << (got.target == "/" ? moved : response_bytes("here"))
       end
     end
-    told = []
+    reported = []
     made = request(server.url, followlocation: true)
-    made.on_headers { |response| told << response.code }
-    made.on_body { |piece| told << piece }
+    made.on_headers { |response| reported << response.code }
+    made.on_body { |piece| reported << piece }
     carry.call(made)
-    assert_equal [[200, "here"], 1], [told, made.response.redirect_count]
+    assert_equal [[200, "here"], 1], [reported, made.response.redirect_count]
   end
 
   both_ways(:a_body_that_breaks_off) do |carry|
@@ -109,14 +110,14 @@ class TestTyphoeusStreams < TyphoeusTest
   both_ways(:stubs_are_given_in_pieces) do |carry|
     Trunkline::Stubs.use do |stubs|
       stubs.get("http://api.test/").answer(201, headers: { "X-A" => "1" }, body: "x" * 40_000)
-      told = []
+      reported = []
       made = request("http://api.test/")
-      made.on_headers { |response| told << [response.code, response.headers["x-a"]] }
-      made.on_body { |piece, response| told << [piece.bytesize, response.code] }
+      made.on_headers { |response| reported << [response.code, response.headers["x-a"]] }
+      made.on_body { |piece, response| reported << [piece.bytesize, response.code] }
       carry.call(made)
-      assert_equal [201, "1"], told.shift
-      assert_operator told.size, :>, 1
-      assert_equal [40_000, [201]], [told.sum(&:first), told.map(&:last).uniq]
+      assert_equal [201, "1"], reported.shift
+      assert_operator reported.size, :>, 1
+      assert_equal [40_000, [201]], [reported.sum(&:first), reported.map(&:last).uniq]
       assert_equal :ok, made.response.return_code
     end
   end
@@ -154,24 +155,24 @@ class TestTyphoeusStreams < TyphoeusTest
     end
   end
 
-  # WebMock's callbacks need the whole body; the caller still gets it in chunks.
+  # WebMock's callbacks need the whole body; the caller still receives it in chunks.
   both_ways(:somebody_is_told_of_the_whole) do |carry|
-    told = []
+    reported = []
     watcher = Object.new
-    watcher.define_singleton_method(:intercept) { |_, _| ->(response) { told << response.body.bytesize } }
+    watcher.define_singleton_method(:intercept) { |_, _| ->(response) { reported << response.body.bytesize } }
     Trunkline::Interception.add(watcher)
     sizes = []
-    made = request(serve(answer("x" * 40_000)).url)
+    made = request(serve(response_bytes("x" * 40_000)).url)
     made.on_body { |piece| sizes << piece.bytesize }
     carry.call(made)
-    assert_equal [[40_000], 40_000, :ok], [told, sizes.sum, made.response.return_code]
+    assert_equal [[40_000], 40_000, :ok], [reported, sizes.sum, made.response.return_code]
     assert_operator sizes.size, :>, 1
   ensure
     Trunkline::Interception.remove(watcher)
   end
 
   def test_a_large_body_streams_in_a_hydra_beside_others
-    server = serve(answer("x" * 3_000_000))
+    server = serve(response_bytes("x" * 3_000_000))
     hydra = hydra()
     sizes = Array.new(4, 0)
     4.times do |index|

@@ -2,9 +2,9 @@
 
 require_relative "support"
 
-# Responses that come without a network call: before callbacks, stubs, caches; blocked connections.
+# Responses without a network call: from before callbacks, stubs and caches; blocked connections.
 class TestTyphoeusStubsAndCaches < TyphoeusTest
-  # get and set by cache_key, as the caches of this library do.
+  # A cache with get and set by cache_key, like the caches that Typhoeus supports.
   class Store
     attr_reader :kept, :seconds
 
@@ -28,7 +28,7 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
 
   def stub_with(url, options = {}, **facts) = Typhoeus.stub(url, options).and_return(Typhoeus::Response.new(facts))
 
-  # With Request#run and with Hydra#run.
+  # Returns the responses of Request#run and of Hydra#run.
   def both(url, **options)
     alone = request(url, **options).run
     hydra = hydra()
@@ -63,13 +63,13 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
   def test_stubs_tell_callbacks_and_are_marked
     stub_with("http://a.test", code: 200, body: "b", headers: { "A" => "1" })
     Typhoeus::Expectation.all.first.stubbed_from(:tests)
-    told = []
+    reported = []
     made = request("http://a.test")
-    made.on_headers { |response| told << response.headers["a"] }
-    made.on_body { |piece| told << piece }
-    made.on_success { told << :success }
+    made.on_headers { |response| reported << response.headers["a"] }
+    made.on_body { |piece| reported << piece }
+    made.on_success { reported << :success }
     assert_equal :tests, made.run.mock
-    assert_equal ["1", "b", :success], told
+    assert_equal ["1", "b", :success], reported
   end
 
   def test_a_stub_without_an_answer
@@ -133,7 +133,7 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
   end
 
   def test_a_cache_answers_the_second_time
-    server = serve(answer("kept"))
+    server = serve(response_bytes("kept"))
     Typhoeus::Config.cache = Store.new
     first, second = Array.new(2) { request(server.url).run }
     assert_equal [1, false, true], [server.requests.size, first.cached?, second.cached?]
@@ -154,7 +154,7 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
   CACHES = [Typhoeus::Cache::Dalli, Typhoeus::Cache::Redis, Typhoeus::Cache::Rails].freeze
 
   def test_caches_keep_by_key_and_time
-    server = serve(answer("kept"))
+    server = serve(response_bytes("kept"))
     CACHES.each do |kind|
       store = Store.new
       cache = kind.new(store, default_ttl: 7)
@@ -166,9 +166,9 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
     end
   end
 
-  # In a process of its own: ActiveSupport changes the classes of Ruby.
+  # Runs in a separate process, since ActiveSupport changes Ruby's core classes.
   def test_a_store_of_rails
-    server = serve(answer("kept"))
+    server = serve(response_bytes("kept"))
     result = Subprocess.run(<<~RUBY, gems: nil)
       $VERBOSE = nil
       require "active_support"

@@ -18,7 +18,7 @@ module TrunklineSpecHelper
              status: response.status.to_s, message: response.reason)
   end
 
-  # Until 3.18 the examples of headers had Content-Length: 8888, and no body.
+  # Until 3.18, the examples of headers have Content-Length: 8888, and no body.
   def wrong_length?(options)
     given = options[:headers]&.find { |name, _| name.casecmp?("content-length") }
     given && given.last != options[:body].to_s.bytesize.to_s

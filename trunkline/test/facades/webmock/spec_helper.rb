@@ -18,7 +18,7 @@ CURL_EXAMPLE_OUTPUT_PATH = File.join(source, "spec/support/example_curl_output.t
 # Named in the examples and never called: examples that need a public server are filtered out.
 HTTP_STATUS_SERVICE = "http://status.test"
 
-# The one real server of the examples.
+# The only real server of the examples.
 class WebMockServer
   include Singleton
 

@@ -81,7 +81,7 @@ class TestWebMock < TrunklineTest
   end
 
   def test_nothing_goes_out_unless_it_is_allowed
-    server = serve(answer("real"))
+    server = serve(response_bytes("real"))
     assert_raises(WebMock::NetConnectNotAllowedError) { client.get(server.url) }
     WebMock.disable_net_connect!(allow: server.url)
     assert_equal "real", client.get(server.url).body
@@ -89,7 +89,7 @@ class TestWebMock < TrunklineTest
   end
 
   def test_callbacks_see_stubbed_and_real_answers
-    server = serve(answer("real", "X-A" => "1"))
+    server = serve(response_bytes("real", "X-A" => "1"))
     seen = []
     WebMock.after_request(real_requests_only: false) do |request, response|
       seen << [request.uri.port, response.status, response.body, (response.headers || {})["X-A"]]
@@ -104,7 +104,7 @@ class TestWebMock < TrunklineTest
   end
 
   def test_batches
-    server = serve(answer("real"))
+    server = serve(response_bytes("real"))
     WebMock.disable_net_connect!(allow: server.address)
     seen = []
     WebMock.after_request { |request, response| seen << [request.uri.path, response.body] }
@@ -118,7 +118,7 @@ class TestWebMock < TrunklineTest
   end
 
   def test_batches_of_real_calls_alone
-    server = serve(answer("real"))
+    server = serve(response_bytes("real"))
     WebMock.disable_net_connect!(allow: server.address)
     2.times do
       assert_equal %w[real real], client.batch { |batch| 2.times { batch.get(server.url) } }.map(&:body)
@@ -138,7 +138,7 @@ class TestWebMock < TrunklineTest
   end
 
   def test_disabled_it_is_not_there
-    server = serve(answer("real"))
+    server = serve(response_bytes("real"))
     stub_request(:get, server.url).to_return(body: "stubbed")
     assert_equal "stubbed", client.get(server.url).body
     WebMock.disable!
@@ -158,7 +158,7 @@ class TestWebMock < TrunklineTest
     refute_includes Trunkline::Interception.active, ADAPTER
   end
 
-  # The adapter is registered whatever the order of the requires; each order runs in its own process.
+  # The adapter is registered in any order of the requires; each order runs in a separate process.
   ORDERS = {
     "webmock first" => 'require "webmock"; WebMock.enable!; require "trunkline"',
     "trunkline first" => 'require "trunkline"; require "webmock"; WebMock.enable!',
@@ -205,36 +205,36 @@ class TestWebMock < TrunklineTest
   NET_HTTP = <<~RUBY
     include WebMock::API
     PORT = Integer(ARGV[0])
-    told = []
+    reported = []
     WebMock.enable!
     WebMock.allow_net_connect!
-    WebMock.after_request { |request, response| told << [request.method, response.body] }
+    WebMock.after_request { |request, response| reported << [request.method, response.body] }
     Net::HTTP.get(URI("http://127.0.0.1:\#{PORT}/a"))
     Net::HTTP.post(URI("http://127.0.0.1:\#{PORT}/a"), "b")
-    told << WebMock::RequestRegistry.instance.requested_signatures.hash.values
+    reported << WebMock::RequestRegistry.instance.requested_signatures.hash.values
     [true, false].each do |at_start|
       WebMock.allow_net_connect!(net_http_connect_on_start: at_start)
       Net::HTTP.start("127.0.0.1", PORT, read_timeout: 7) do |http|
-        told << http.ipaddr << http.instance_variable_get(:@socket).class.ancestors.include?(Net::BufferedIO)
+        reported << http.ipaddr << http.instance_variable_get(:@socket).class.ancestors.include?(Net::BufferedIO)
         http.get("/b")
-        told << http.instance_variable_get(:@socket).read_timeout
+        reported << http.instance_variable_get(:@socket).read_timeout
       end
     end
     stub_request(:get, "http://127.0.0.1:\#{PORT}/stub").to_return(body: "stubbed")
-    told << Net::HTTP.get(URI("http://127.0.0.1:\#{PORT}/stub"))
+    reported << Net::HTTP.get(URI("http://127.0.0.1:\#{PORT}/stub"))
     WebMock.enable!(except: [:net_http])
-    told << Net::HTTP.get(URI("http://127.0.0.1:\#{PORT}/stub"))
-    p told
+    reported << Net::HTTP.get(URI("http://127.0.0.1:\#{PORT}/stub"))
+    p reported
   RUBY
 
   def test_net_http_is_seen_once_and_by_its_own_adapter
-    server = serve(answer("real"))
+    server = serve(response_bytes("real"))
     plain, *others = ["", INSTALL, nil].map do |install|
       parts = install ? [install, "require \"webmock\""] : ["require \"webmock\"", INSTALL]
       ruby([*parts, NET_HTTP].join("\n"), server.port.to_s)
     end
     assert_includes plain, '[:get, "real"], [:post, "real"], [1, 1]'
-    others.each { |told| assert_equal plain, told }
+    others.each { |reported| assert_equal plain, reported }
   end
 
   def test_stubs_of_our_own_answer_net_http
@@ -260,7 +260,7 @@ class TestWebMock < TrunklineTest
   end
 
   def test_vcr_records_and_plays_back
-    server = serve(answer("recorded", "Content-Type" => "text/plain"))
+    server = serve(response_bytes("recorded", "Content-Type" => "text/plain"))
     Dir.mktmpdir do |folder|
       VCR.configure do |vcr|
         vcr.cassette_library_dir = folder

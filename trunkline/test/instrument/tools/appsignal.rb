@@ -2,14 +2,15 @@
 
 require "faraday"
 require_relative "../../facades/net_http/agents/watched/appsignal"
-require_relative "tool_test" # its tests run at exit, before what the tool does then
+require_relative "tool_test" # after the tool, so that its tests run before the tool's exit hooks
 require "trunkline/instrument/appsignal"
 
 class TestAppSignal < ToolTest
-  # What LEVEL has the tool watch is told there.
+  # The library that LEVEL makes the tool instrument reports through the tool; the other reports through Trunkline.
   NET_HTTP, FARADAY = ENV["LEVEL"] == "faraday" ? %w[trunkline faraday] : %w[net_http trunkline]
 
-  # AppSignal's extension is a binary from its own servers: what the transaction is told is kept here.
+  # AppSignal's extension is a binary from its own servers and is not installed: calls of the transaction are recorded
+  # here.
   RECORDED = Array.new(0)
   Appsignal::Transaction.prepend(Module.new do
     def record_event(*said, **facts)
@@ -25,23 +26,23 @@ class TestAppSignal < ToolTest
   end
 
   def test_every_way_of_calling
-    each_way do |way, call|
-      assert_equal ["request.trunkline"], calls { call.call(client, :get, "/ok?api_key=s3cret") }, way
-      assert_equal "GET #{server.url("")}", RECORDED[0][1], way
-      assert_operator RECORDED[0][3], :>, 0, way
-      assert_equal :client, RECORDED[0][-1][:opentelemetry_kind], way
-      refute_includes RECORDED.to_s, "s3cret", way
+    each_call_style do |style, call|
+      assert_equal ["request.trunkline"], calls { call.call(client, :get, "/ok?api_key=s3cret") }, style
+      assert_equal "GET #{server.url("")}", RECORDED[0][1], style
+      assert_operator RECORDED[0][3], :>, 0, style
+      assert_equal :client, RECORDED[0][-1][:opentelemetry_kind], style
+      refute_includes RECORDED.to_s, "s3cret", style
     end
   end
 
-  # The first attempt is given up when the second is answered.
+  # The first attempt is cancelled when the second gets its response.
   def test_hedged_attempts
-    each_hedged_way do |way, call|
-      assert_equal ["request.trunkline"] * 2, calls { call.call }, way
+    each_hedged_way do |style, call|
+      assert_equal ["request.trunkline"] * 2, calls { call.call }, style
       assert_equal [["cancelled", nil], [nil, 200]],
                    RECORDED.map { |event|
                      event[-1][:opentelemetry_attributes].values_at("error.type", "http.response.status_code")
-                   }, way
+                   }, style
     end
   end
 

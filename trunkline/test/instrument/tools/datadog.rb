@@ -2,11 +2,11 @@
 
 require "faraday"
 require_relative "../../facades/net_http/agents/watched/datadog"
-require_relative "tool_test" # its tests run at exit, before what the tool does then
+require_relative "tool_test" # after the tool, so that its tests run before the tool's exit hooks
 require "trunkline/instrument/datadog"
 
 class TestDatadog < ToolTest
-  # What LEVEL has the tool watch is told there.
+  # The library that LEVEL makes the tool instrument reports through the tool; the other reports through Trunkline.
   NET_HTTP, FARADAY = ENV["LEVEL"] == "faraday" ? %w[trunkline faraday] : %w[net/http trunkline]
 
   def calls(&block)
@@ -20,31 +20,31 @@ class TestDatadog < ToolTest
   end
 
   def test_every_way_of_calling
-    each_way do |way, call|
+    each_call_style do |style, call|
       before = server.raw_requests.size
       span, *more = calls { call.call(client, :get, "/ok?api_key=s3cret") }
 
-      assert_empty more, way
+      assert_empty more, style
       assert_equal ["http.request", "GET", "http", @parent.id, @parent.trace_id],
-                   [span.name, span.resource, span.type, span.parent_id, span.trace_id], way
+                   [span.name, span.resource, span.type, span.parent_id, span.trace_id], style
       assert_equal ["trunkline", "client", "/ok", "200"],
-                   span.meta.values_at("component", "span.kind", "http.url", "http.status_code"), way
-      assert_equal span.id.to_s, sent("x-datadog-parent-id")[before], way
+                   span.meta.values_at("component", "span.kind", "http.url", "http.status_code"), style
+      assert_equal span.id.to_s, sent("x-datadog-parent-id")[before], style
     end
   end
 
-  # The first attempt is given up when the second is answered.
+  # The first attempt is cancelled when the second gets its response.
   def test_hedged_attempts
-    each_hedged_way do |way, call|
+    each_hedged_way do |style, call|
       before = server.raw_requests.size
       spans = calls { call.call }
 
       assert_equal [["http.request", nil, "true", 0], ["http.request", "200", nil, 0]],
                    spans.map { |span|
                      [span.name, *span.meta.values_at("http.status_code", "trunkline.cancelled"), span.status]
-                   }, way
-      assert_equal [@parent.id], spans.map(&:parent_id).uniq, way
-      assert_equal spans.map { |span| span.id.to_s }, sent("x-datadog-parent-id").drop(before), way
+                   }, style
+      assert_equal [@parent.id], spans.map(&:parent_id).uniq, style
+      assert_equal spans.map { |span| span.id.to_s }, sent("x-datadog-parent-id").drop(before), style
     end
   end
 

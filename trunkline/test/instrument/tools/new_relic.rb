@@ -1,34 +1,34 @@
 # frozen_string_literal: true
 
-ENV["NEW_RELIC_MONITOR_MODE"] = "false" # it talks to no service
+ENV["NEW_RELIC_MONITOR_MODE"] = "false" # no connection to New Relic's service
 require_relative "../../facades/net_http/agents/watched/newrelic"
-require_relative "tool_test" # its tests run at exit, before what the tool does then
+require_relative "tool_test" # after the tool, so that its tests run before the tool's exit hooks
 require "trunkline/instrument/new_relic"
 
 class TestNewRelic < ToolTest
   def calls(&block) = Watched.watch(&block).select { |segment| segment.key?(:library) }
 
   def test_every_way_of_calling
-    each_way do |way, call|
+    each_call_style do |style, call|
       before = server.raw_requests.size
       segments = calls { call.call(client, :get, "/ok?api_key=s3cret") }
 
       assert_equal [["Trunkline", "GET", 200, "case"]],
-                   segments.map { |one| one.values_at(:library, :procedure, :status, :parent) }, way
-      assert sent("traceparent")[before], way
-      refute_includes segments.to_s, "s3cret", way
+                   segments.map { |one| one.values_at(:library, :procedure, :status, :parent) }, style
+      assert sent("traceparent")[before], style
+      refute_includes segments.to_s, "s3cret", style
     end
   end
 
-  # The first attempt is given up when the second is answered.
+  # The first attempt is cancelled when the second gets its response.
   def test_hedged_attempts
-    each_hedged_way do |way, call|
+    each_hedged_way do |style, call|
       before = server.raw_requests.size
       segments = calls { call.call }
 
       assert_equal [["Trunkline", nil, { "trunkline.cancelled" => true }], ["Trunkline", 200, {}]],
-                   segments.map { |one| one.values_at(:library, :status, :custom) }, way
-      assert_equal 2, sent("traceparent").drop(before).uniq.size, way
+                   segments.map { |one| one.values_at(:library, :status, :custom) }, style
+      assert_equal 2, sent("traceparent").drop(before).uniq.size, style
     end
   end
 

@@ -32,7 +32,7 @@ class TestOpenTelemetry < ToolTest
   def spans = EXPORTER.finished_spans.reject { |span| span.name == "parent" }
   def in_parent(&block) = tracer.in_span("parent", &block)
 
-  # With other options of the instrumentation than those that it was installed with.
+  # Runs the block with options of the instrumentation that differ from the installed ones.
   def configured(**options)
     probe = Trunkline::Instrument.probes.find { |one| one.is_a?(Trunkline::Instrument::OpenTelemetry::Spans) }
     instrumentation = OpenTelemetry::Instrumentation::Trunkline::Instrumentation.instance
@@ -54,7 +54,7 @@ class TestOpenTelemetry < ToolTest
   end
 
   def test_every_way_of_calling_has_one_span_below_the_span_of_the_caller
-    each_way do |way, call|
+    each_call_style do |style, call|
       EXPORTER.reset
       before = server.raw_requests.size
       parent = in_parent do |span|
@@ -64,13 +64,13 @@ class TestOpenTelemetry < ToolTest
       wait_until { spans.any? }
       span, *more = spans
 
-      assert_empty more, way
+      assert_empty more, style
       assert_equal [:client, "GET", parent.span_id, parent.trace_id],
-                   [span.kind, span.name, span.parent_span_id, span.trace_id], way
+                   [span.kind, span.name, span.parent_span_id, span.trace_id], style
       assert_equal({ "http.request.method" => "GET", "server.address" => "127.0.0.1", "server.port" => server.port,
                      "url.full" => server.url("/ok?page=1&api_key=[hidden]"), "http.response.status_code" => 200,
-                     "network.protocol.version" => "1.1" }, span.attributes.except("trunkline.gvl_wait"), way)
-      assert_equal "00-#{span.hex_trace_id}-#{span.hex_span_id}-01", sent("traceparent")[before], way
+                     "network.protocol.version" => "1.1" }, span.attributes.except("trunkline.gvl_wait"), style)
+      assert_equal "00-#{span.hex_trace_id}-#{span.hex_span_id}-01", sent("traceparent")[before], style
     end
   end
 
@@ -115,9 +115,9 @@ class TestOpenTelemetry < ToolTest
     assert_equal 4, sent("traceparent").compact.uniq.size
   end
 
-  # The first attempt is given up when the second is answered.
+  # The first attempt is cancelled when the second gets its response.
   def test_hedged_attempts
-    each_hedged_way do |way, call|
+    each_hedged_way do |style, call|
       EXPORTER.reset
       before = server.raw_requests.size
       in_parent { call.call }
@@ -126,9 +126,9 @@ class TestOpenTelemetry < ToolTest
       assert_equal [[nil, nil, "cancelled"], [1, 200, nil]],
                    spans.map { |span|
                      span.attributes.values_at("http.request.resend_count", "http.response.status_code", "error.type")
-                   }, way
+                   }, style
       assert_equal spans.map { |span| "00-#{span.hex_trace_id}-#{span.hex_span_id}-01" },
-                   sent("traceparent").drop(before), way
+                   sent("traceparent").drop(before), style
     end
   end
 
@@ -188,7 +188,7 @@ class TestOpenTelemetry < ToolTest
   def test_metrics
     http = client
     assert_raises(Trunkline::ConnectionClosed) { client.post("/closed") }
-    http.get("/ok") # whose connection stays
+    http.get("/ok") # its connection stays open
     METRICS.pull
     seen = METRICS.metric_snapshots.group_by(&:name)
     ours = { "server.address" => "127.0.0.1", "server.port" => server.port }
@@ -213,7 +213,7 @@ class TestOpenTelemetry < ToolTest
 
   private
 
-  # @return [Array<String>] the instrumentations that made the spans of requests; Net::HTTP's has one for connecting
+  # @return [Array<String>] the instrumentations that created the request spans; Net::HTTP's has one for connecting
   def clients_of(spans)
     spans.select { |span| span.kind == :client }.map { |span| span.instrumentation_scope.name }
   end

@@ -10,11 +10,11 @@ end
 
 require_relative "tool_test"
 
-# Loaded after OpenTelemetry was configured, and without the metrics API.
+# Trunkline's instrumentation is loaded after OpenTelemetry was configured, and without the metrics API.
 class TestOpenTelemetryByItself < ToolTest
   def test_it_installs_itself
     client.get("/ok")
-    # No instrumentation of theirs is there, so these calls are told here.
+    # The instrumentations of Net::HTTP and Faraday are not installed, so Trunkline reports these calls.
     through_net_http
     through_faraday
 

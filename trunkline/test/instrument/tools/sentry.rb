@@ -2,43 +2,43 @@
 
 require "faraday"
 require_relative "../../facades/net_http/agents/watched/sentry"
-require_relative "tool_test" # its tests run at exit, before what the tool does then
+require_relative "tool_test" # after the tool, so that its tests run before the tool's exit hooks
 require "trunkline/instrument/sentry"
 
 class TestSentry < ToolTest
-  # What LEVEL has the tool watch is told there.
+  # The library that LEVEL makes the tool instrument reports through the tool; the other reports through Trunkline.
   NET_HTTP, FARADAY = ENV["LEVEL"] == "faraday" ? %w[trunkline faraday] : %w[net_http trunkline]
 
   def seen(&block) = Watched.watch(&block)
 
   def test_every_way_of_calling
-    each_way do |way, call|
+    each_call_style do |style, call|
       before = server.raw_requests.size
       report = seen { call.call(client, :get, "/ok?page=1&api_key=s3cret") }
 
       assert_equal [["http.client", "auto.http.trunkline", 200]],
                    report[:spans].map { |span|
                      [span[:op], span[:origin], span[:data]["http.response.status_code"]]
-                   }, way
-      assert_equal 1, report[:breadcrumbs].size, way
-      assert_match(/\A\h{32}-\h{16}-1\z/, sent("sentry-trace")[before], way)
-      assert sent("baggage")[before], way
-      refute_includes report.to_s, "s3cret", way
+                   }, style
+      assert_equal 1, report[:breadcrumbs].size, style
+      assert_match(/\A\h{32}-\h{16}-1\z/, sent("sentry-trace")[before], style)
+      assert sent("baggage")[before], style
+      refute_includes report.to_s, "s3cret", style
     end
   end
 
-  # The first attempt is given up when the second is answered.
+  # The first attempt is cancelled when the second gets its response.
   def test_hedged_attempts
-    each_hedged_way do |way, call|
+    each_hedged_way do |style, call|
       before = server.raw_requests.size
       report = seen { call.call }
 
       assert_equal [[nil, "cancelled"], [200, nil]],
                    report[:spans].map { |span|
                      [span[:data]["http.response.status_code"], span[:status]]
-                   }, way
-      assert_equal 1, report[:breadcrumbs].size, way
-      assert_equal 2, sent("sentry-trace").drop(before).uniq.size, way
+                   }, style
+      assert_equal 1, report[:breadcrumbs].size, style
+      assert_equal 2, sent("sentry-trace").drop(before).uniq.size, style
     end
   end
 

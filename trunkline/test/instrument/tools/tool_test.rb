@@ -7,14 +7,15 @@ require "trunkline"
 require "trunkline/faraday"
 require "trunkline/net_http"
 require_relative "../../support/scripted_server"
-require_relative "../../support/ways_to_call"
+require_relative "../../support/call_styles"
 
-# What the tests of instruments share: a server, and the ways in which a call is made.
+# Base of the tests of instruments: a server, and the ways in which a call is made.
 class ToolTest < Minitest::Test
-  include WaysToCall
+  include CallStyles
 
   ANSWERS = {
-    "/missing" => Answers.answer("no", status: "404 Not Found"), "/failing" => Answers.answer("", status: "503 Busy"),
+    "/missing" => Responses.response_bytes("no", status: "404 Not Found"),
+    "/failing" => Responses.response_bytes("", status: "503 Busy"),
     "/moved" => "HTTP/1.1 302 Found\r\nLocation: /ok\r\nContent-Length: 0\r\n\r\n"
   }.freeze
 
@@ -26,7 +27,7 @@ class ToolTest < Minitest::Test
         break if request.target == "/closed"
 
         sleep 1 if request.target == "/late" && late_for_the_first_time?
-        connection << ANSWERS.fetch(request.target[/\A[^?]*/], Answers.answer("hello"))
+        connection << ANSWERS.fetch(request.target[/\A[^?]*/], Responses.response_bytes("hello"))
       end
     end
   end
@@ -39,13 +40,13 @@ class ToolTest < Minitest::Test
 
   def late_for_the_first_time? = (@late = @late.to_i + 1) == 1
 
-  # A call whose first attempt is late, so that a second one answers it.
+  # Makes a call whose first attempt is late, so that a second attempt gets the response.
   # @yield [way, call] for each way that hedges
   def each_hedged_way
-    each_way(but: [:streamed]) do |way, call|
+    each_call_style(but: [:streamed]) do |style, call|
       @late = 0
       http = client(hedge: { after: 0.1, max: 1.0 })
-      yield way, -> { assert_equal [nil, 200], call.call(http, :get, "/late").attempts.map(&:status), way }
+      yield style, -> { assert_equal [nil, 200], call.call(http, :get, "/late").attempts.map(&:status), style }
     end
   end
 

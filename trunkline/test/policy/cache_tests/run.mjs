@@ -20,7 +20,7 @@ register(`data:text/javascript,${encodeURIComponent(`
     name === 'undici' ? { url: ${JSON.stringify(agent)}, shortCircuit: true } : next(name, context)`)}`)
 
 const part = path => import(pathToFileURL(`${checkout}/${path}`))
-const tell = value => writeSync(3, `${JSON.stringify(value)}\n`)
+const report = value => writeSync(3, `${JSON.stringify(value)}\n`)
 
 const waiting = new Map()
 createInterface({ input: process.stdin }).on('line', line => {
@@ -37,7 +37,7 @@ globalThis.fetch = async (url, init = {}) => {
   if (asBrowser && init.cache === 'no-cache') headers.push(['Cache-Control', 'max-age=0'])
   const id = ++calls
   const answered = new Promise(resolve => waiting.set(id, resolve))
-  tell({ id, url, method: init.method || 'GET', headers, body: init.body, follow: init.redirect !== 'manual' })
+  report({ id, url, method: init.method || 'GET', headers, body: init.body, follow: init.redirect !== 'manual' })
   const answer = await answered
   if (answer.error) throw new TypeError(answer.error)
   if (init.dispatcher) {
@@ -68,5 +68,5 @@ const found = suites.flatMap(suite => suite.tests).filter(test => test.id in res
   outcome: outcomes.get(determineTestResult(suites, test.id, results, false)),
   message: results[test.id] === true ? null : results[test.id].join(': ')
 }))
-tell({ results: found })
+report({ results: found })
 process.exit(0)

@@ -4,9 +4,9 @@ require "json"
 require "trunkline"
 require_relative "../../support/free_port"
 
-# Runs a checkout of http-tests/cache-tests on a client with cache:, and compares what fails with FAILING.
+# Runs a checkout of http-tests/cache-tests on a client with cache:, and compares the failures with FAILING.
 class CacheTestsSuite
-  # Tests that fail, and why that is meant.
+  # Tests that fail intentionally, with the reasons.
   part = "a part is not kept; parts are given of what is kept whole"
   order = "the order of a field's members can have a meaning"
   unanswered = "a call to a server that gives no answer raises; the test waits for an answer of a proxy"
@@ -29,13 +29,13 @@ class CacheTestsSuite
   }.freeze
 
   Result = Struct.new(:id, :kind, :outcome, :message) do
-    # Tests of the kind "check" ask what a cache does: no answer is wrong.
+    # Tests of the kind "check" only record a cache's behaviour: no outcome is wrong.
     def failed? = kind != "check" && outcome != "pass"
 
     def to_s = "#{id} (#{kind}): #{outcome}: #{message}"
   end
 
-  # @param checkout [String] its path
+  # @param checkout [String] the path of the checkout
   def initialize(checkout)
     @checkout = checkout
     @lock = Mutex.new
@@ -43,19 +43,19 @@ class CacheTestsSuite
 
   # @return [Array<Result>]
   def run
-    requests, told = IO.pipe
-    answered, @answers = IO.pipe
+    requests, requests_out = IO.pipe
+    responses_in, @answers = IO.pipe
     port = FreePort.take
     node = Process.spawn("node", "--no-warnings", "#{__dir__}/run.mjs", @checkout, port.to_s,
-                         in: answered, 3 => told, out: File::NULL)
-    [told, answered].each(&:close)
+                         in: responses_in, 3 => requests_out, out: File::NULL)
+    [requests_out, responses_in].each(&:close)
     serve(requests)
   ensure
     @answers.close
     Process.wait(node)
   end
 
-  # @return [Array<String>] what is not as FAILING says
+  # @return [Array<String>] differences from FAILING
   def self.differences(results)
     failed = results.select(&:failed?)
     known = results.map(&:id)
@@ -68,26 +68,26 @@ class CacheTestsSuite
   def serve(requests)
     client = Trunkline.new(timeout: 10, cache: { heuristic: 0.1 })
     requests.each_line do |line|
-      asked = JSON.parse(line)
-      found = asked["results"]
+      message = JSON.parse(line)
+      found = message["results"]
       return found.map { |one| Result.new(*one.values_at("id", "kind", "outcome", "message")) } if found
 
-      Thread.new { answer(asked["id"]) { fetch(client, asked) } }
+      Thread.new { answer(message["id"]) { fetch(client, message) } }
     end
     raise "node ended without results"
   ensure
     client.close
   end
 
-  def fetch(client, asked)
-    headers = asked["headers"].map { |name, value| [name, value.encode(Encoding::ISO_8859_1).b] }
-    options = { headers: headers, follow: asked["follow"], body: asked["body"] }.compact
-    response = client.request(asked["method"], asked["url"], options)
+  def fetch(client, message)
+    headers = message["headers"].map { |name, value| [name, value.encode(Encoding::ISO_8859_1).b] }
+    options = { headers: headers, follow: message["follow"], body: message["body"] }.compact
+    response = client.request(message["method"], message["url"], options)
     { status: response.status, headers: texts(response.headers), body: response.body.b.force_encoding(Encoding::UTF_8),
       interim: response.early_hints.map { |hints| [103, texts(hints)] } }
   end
 
-  # Fields are bytes; JavaScript reads them as ISO-8859-1.
+  # Field values are bytes, which JavaScript reads as ISO-8859-1.
   def texts(headers)
     headers.map { |name, value| [name, value.b.force_encoding(Encoding::ISO_8859_1).encode(Encoding::UTF_8)] }
   end

@@ -2,15 +2,15 @@
 
 require "json"
 
-# A client of the soak, in a process of its own: workers in threads, which are counted each second on standard output.
+# A client of the soak, in a separate process: workers in threads, whose counts are printed each second.
 #
 #   ruby CLIENT BASES CA_FILE
 #
-# It goes on until its standard input ends; then it closes what it has, and prints its last line.
+# It runs until its standard input ends; then it closes everything, and prints its last line.
 class SoakClient
-  NAMED = 20 # one of so many requests is a POST with an id, which the servers note
+  NAMED = 20 # one of so many requests is a POST with an id, which the servers record
 
-  # A worker's own counts, so that no thread waits for another to count.
+  # Each worker has separate counts, so that no thread waits for another to count.
   Counts = Struct.new(:requests, :errors)
 
   def self.run(*versions)
@@ -29,12 +29,12 @@ class SoakClient
   def run(versions)
     start
     puts JSON.generate(versions: versions)
-    tell until $stdin.wait_readable(1)
+    report until $stdin.wait_readable(1)
     @on = false
     @workers.map(&:first).each(&:join)
     stop
-    tell
-    sleep 1.5 # for the last sample
+    report
+    sleep 1.5 # so that the last sample is taken
   end
 
   private
@@ -42,7 +42,7 @@ class SoakClient
   def start = raise(NotImplementedError)
   def stop; end
 
-  # @yield again and again; it makes requests, and counts them by `made`
+  # @yield repeatedly; the block makes requests, and counts them by `made`
   def work(count = 1)
     count.times do
       counts = Counts.new(0, [])
@@ -52,7 +52,7 @@ class SoakClient
     end
   end
 
-  # Makes a request: a POST with an id once in a while.
+  # Makes a request: every NAMED-th is a POST with an id.
   #
   # @yieldparam verb [Symbol]
   # @yieldparam path [String]
@@ -78,12 +78,12 @@ class SoakClient
 
   def failed(counts, name, sent, id, message = nil)
     counts.errors << { at: now, error: name, sent: sent, id: id, message: message.to_s[0, 200] }
-    sleep 0.02 # the server may be away
+    sleep 0.02 # the server may be restarting
   end
 
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-  def tell
+  def report
     errors = @workers.flat_map { |_, counts| counts.errors.shift(counts.errors.size) }
     puts JSON.generate(at: now, requests: @workers.sum { |_, counts| counts.requests }, errors: errors)
   end

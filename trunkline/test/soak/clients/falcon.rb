@@ -6,10 +6,10 @@ require "trunkline"
 require_relative "client"
 require_relative "../../support/free_port"
 
-# Trunkline within Falcon: each request that the server is given makes calls over plain HTTP/1.1, TLS and HTTP/2 in its
-# fiber. Threads of the same process ask it.
+# Trunkline within Falcon: each request to the server makes calls over plain HTTP/1.1, TLS and HTTP/2 in its fiber.
+# Threads of the same process send these requests.
 class FalconClient < SoakClient
-  CALLS = 10   # of one request
+  CALLS = 10   # per request
   ASKING = 6   # threads
   BODY = "b" * 1000
   STARTED_WITHIN = 10

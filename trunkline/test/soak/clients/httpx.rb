@@ -4,7 +4,7 @@ require "set" # httpx uses it, and Ruby 3.1 does not load it
 require "httpx"
 require_relative "client"
 
-# httpx from threads, a session each, over plain HTTP/1.1, TLS and HTTP/2.
+# httpx in threads, with a session each, over plain HTTP/1.1, TLS and HTTP/2.
 class HTTPXClient < SoakClient
   private
 

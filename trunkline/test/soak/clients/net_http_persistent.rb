@@ -3,7 +3,7 @@
 require "net/http/persistent"
 require_relative "client"
 
-# net-http-persistent from threads, over plain HTTP/1.1 and TLS.
+# net-http-persistent in threads, over plain HTTP/1.1 and TLS.
 class NetHTTPPersistentClient < SoakClient
   private
 

@@ -4,7 +4,7 @@ require "async"
 require "trunkline"
 require_relative "client"
 
-# Trunkline from threads, fibers, batches and futures, each over plain HTTP/1.1, TLS and HTTP/2.
+# Trunkline in threads, fibers, batches and futures, each over plain HTTP/1.1, TLS and HTTP/2.
 class TrunklineClient < SoakClient
   BODY = "b" * 1000
 
@@ -35,7 +35,7 @@ class TrunklineClient < SoakClient
     http.batch(concurrency: 10) { |batch| 60.times { add(batch, counts, number) } }
   end
 
-  # As one, for a request whose result comes later.
+  # Does the same as #one for a request whose result arrives later.
   def add(batch, counts, number)
     count = counts.requests += 1
     id = "TrunklineClient-#{number}-#{count}" if (count % NAMED).zero?

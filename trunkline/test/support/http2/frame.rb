@@ -2,5 +2,5 @@
 
 require_relative "../../../../trunkline-lab/lib/trunkline/lab/faults/http2/frame"
 
-# As the lab's servers have it.
+# The tests use the class of the lab's servers.
 Frame = Trunkline::Lab::Faults::HTTP2::Frame

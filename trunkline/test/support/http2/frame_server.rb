@@ -3,8 +3,8 @@
 require_relative "../scripted_server"
 require_relative "frame_connection"
 
-# A server of HTTP/2 that does exactly what a test says, frame by frame; over plain TCP (prior knowledge), or over TLS
-# when `tls` is a context that chooses h2. The block is the script of each request, in a thread of its own:
+# An HTTP/2 server that sends exactly the frames that a test specifies; over plain TCP (prior knowledge), or over TLS
+# when `tls` is a context that chooses h2. The block is the script of each request, in a separate thread:
 #
 #   FrameServer.new { |stream| stream.answer("hello") }
 #   FrameServer.new(settings: { max_concurrent_streams: 1 }) do |stream|
@@ -14,9 +14,9 @@ require_relative "frame_connection"
 #     stream.trailers("x-sum" => "1")
 #   end
 #
-# A test looks at, or speaks through, server.connections: see FrameConnection for what a connection can be told.
+# A test inspects server.connections, and sends frames on them: see FrameConnection for its methods.
 class FrameServer < ScriptedServer
-  # @param options [Hash] those of FrameConnection.new
+  # @param options [Hash] options of FrameConnection.new
   def initialize(tls: nil, handshake: true, **options, &script)
     @framed = []
     super(tls: tls, handshake: handshake) do |line|

@@ -3,21 +3,21 @@
 require "delegate"
 require_relative "frame_server"
 
-# HTTP/2 in front of a ScriptedServer, so that what a test says of a server in HTTP/1.1 can be said over HTTP/2 as well:
-# each stream has a connection to the scripted server for itself, and it ends as the stream ends. A stream takes over a
-# connection that an earlier one of the same client has left idle, the latest first, as a pool would. What is no HTTP/2
-# (the TLS of a client whose server does not answer it) is passed on as it is. To a test the gateway is the scripted
-# server itself, but for its address.
+# An HTTP/2 front of a ScriptedServer, so that tests written for an HTTP/1.1 server also run over HTTP/2: each stream
+# has its own connection to the scripted server, which ends with the stream. A stream reuses a connection that an
+# earlier stream of the same client has left idle, the latest first, like a pool. Connections that do not speak HTTP/2
+# (TLS of a client to a server that does not respond to the handshake) are forwarded unchanged. Tests use the gateway
+# like the scripted server itself; only its address differs.
 class HTTP2Gateway < SimpleDelegator
   # @param origin [ScriptedServer] without TLS; stopped with the gateway
-  # @param handshake [Boolean] false: its URLs say https, though it does not shake hands
+  # @param handshake [Boolean] false: its URLs say https, though it does not complete handshakes
   def initialize(origin, tls: nil, handshake: true)
     super(origin)
-    @lines = Hash.new { |lines, connection| lines[connection] = [] }
+    @idle_upstreams = Hash.new { |upstreams, connection| upstreams[connection] = [] }
     @relayed = []
     @settled = ConditionVariable.new
     @lock = Mutex.new
-    @front = FrameServer.new(tls: tls, handshake: handshake, grants: :read, stranger: method(:pass_on)) do |stream|
+    @front = FrameServer.new(tls: tls, handshake: handshake, grants: :read, fallback: method(:pass_on)) do |stream|
       relay(stream)
     end
   end
@@ -26,21 +26,21 @@ class HTTP2Gateway < SimpleDelegator
   def address = @front.address
   def url(...) = @front.url(...)
 
-  # @return [Array<FrameConnection>] those of the client
+  # @return [Array<FrameConnection>] the client's connections
   def fronts = @front.connections
 
   def stop
     @front.stop
   ensure
-    @lock.synchronize { @lines.values.flatten.each(&:close) }
+    @lock.synchronize { @idle_upstreams.values.flatten.each(&:close) }
     __getobj__.stop
   end
 
-  # What a stream is passed on with: one connection of HTTP/1.1.
-  class Line
+  # An HTTP/1.1 connection to the scripted server, to which a stream is forwarded.
+  class UpstreamConnection
     CONNECTION_FIELDS = %w[connection keep-alive transfer-encoding upgrade].freeze
     BLOCK = 65_536
-    LOOK = 0.02 # seconds between two looks at whether it was closed
+    POLL_INTERVAL = 0.02 # seconds between two checks whether it was closed
     Broken = Class.new(IOError)
 
     attr_reader :keep
@@ -56,7 +56,7 @@ class HTTP2Gateway < SimpleDelegator
       @socket.close unless @socket.closed?
     end
 
-    # Nothing lies there, not even its end.
+    # Whether nothing is left to read, not even the end.
     def idle? = @keep && @buffer.empty? && !@socket.closed? && !@socket.wait_readable(0)
 
     def send_request(stream)
@@ -66,14 +66,14 @@ class HTTP2Gateway < SimpleDelegator
       lines = fields.map { |name, value| "#{name}: #{value}\r\n" }
       write("#{stream.verb} #{stream.target} HTTP/1.1\r\n#{lines.join}\r\n")
       while (piece = stream.read)
-        write(chunked ? Answers.chunk(piece) : piece)
+        write(chunked ? Responses.chunk(piece) : piece)
       end
       return @keep = false if stream.reset_by_client
 
       write("0\r\n#{stream.request_trailers.to_a.map { |pair| pair.join(": ") + "\r\n" }.join}\r\n") if chunked
     end
 
-    def pass_answer(stream)
+    def pass_response(stream)
       status, fields = read_head
       while status < 200
         stream.informational(status, **regular(fields))
@@ -85,18 +85,19 @@ class HTTP2Gateway < SimpleDelegator
 
     private
 
-    # One thread reads while another writes. What waits in a socket of JRuby has others wait for its end, so each waits
-    # by select, and then does what can be done at once. A select does not hear that another thread closes the socket.
+    # One thread reads while another writes. On JRuby an operation that waits in a socket blocks others on it, so each
+    # waits by select, and then does only what can be done at once. select does not notice that another thread closes
+    # the socket, hence its timeout.
     # rubocop:disable Lint/IncompatibleIoSelectWithFiberScheduler -- JRuby's wait_readable is such a wait
     def read
-      nil until IO.select([@socket], nil, nil, LOOK)
+      nil until IO.select([@socket], nil, nil, POLL_INTERVAL)
       @socket.readpartial(BLOCK)
     end
 
     def write(bytes)
       until bytes.empty?
         count = @socket.write_nonblock(bytes, exception: false)
-        next IO.select(nil, [@socket], nil, LOOK) if count == :wait_writable
+        next IO.select(nil, [@socket], nil, POLL_INTERVAL) if count == :wait_writable
 
         bytes = bytes.byteslice(count..)
       end
@@ -162,7 +163,7 @@ class HTTP2Gateway < SimpleDelegator
       @buffer.slice!(0, stop + 2).delete_suffix("\r\n")
     end
 
-    # nil at the end.
+    # Returns nil at the end.
     def read_some(most)
       @buffer << read if @buffer.empty?
       @buffer.slice!(0, most)
@@ -175,29 +176,29 @@ class HTTP2Gateway < SimpleDelegator
 
   def relay(stream)
     @lock.synchronize { @relayed << stream }
-    line = take_line(stream.connection)
-    stream.on_reset { line.close }
-    sending = Thread.new { send_request(line, stream) }
-    line.pass_answer(stream)
+    upstream = take_upstream(stream.connection)
+    stream.on_reset { upstream.close }
+    sending = Thread.new { send_request(upstream, stream) }
+    upstream.pass_response(stream)
     stream.reset(:no_error) unless stream.request_ended?
-    kept = give_back(line, stream)
+    kept = give_back(upstream, stream)
   rescue FrameStream::Gone
     nil
   rescue IOError, SystemCallError
-    line&.close # before the client hears of it
+    upstream&.close # before the client gets the reset
     stream.reset(:internal_error) unless stream.answered || stream.reset_by_client || stream.connection.over?
   ensure
-    line&.close unless kept # also when the thread is killed
+    upstream&.close unless kept # also when the thread is killed
     settle(stream)
     sending&.join
   end
 
-  # Its line is free, or closed.
+  # Marks the stream as done: its upstream connection is free, or closed.
   def settle(stream)
     @lock.synchronize { @relayed.delete(stream) && @settled.broadcast }
   end
 
-  # What is no HTTP/2, byte by byte, both ways.
+  # Forwards a connection that does not speak HTTP/2, byte by byte, in both directions.
   def pass_on(connection, first)
     server = TCPSocket.new("127.0.0.1", __getobj__.port)
     answering = Thread.new { copy(server, connection.line.tcp) }
@@ -210,39 +211,40 @@ class HTTP2Gateway < SimpleDelegator
   end
 
   def copy(from, to)
-    loop { to.write(from.readpartial(Line::BLOCK)) }
+    loop { to.write(from.readpartial(UpstreamConnection::BLOCK)) }
   rescue IOError, SystemCallError
     nil
   end
 
-  def send_request(line, stream)
-    line.send_request(stream)
+  def send_request(upstream, stream)
+    upstream.send_request(stream)
   rescue *ScriptedServer::EXPECTED
-    nil # whoever reads the answer finds out as well
+    nil # the thread that reads the response gets the error as well
   end
 
-  def take_line(connection)
+  def take_upstream(connection)
     @lock.synchronize do
-      # A client that has the end of an answer may be faster than the line on which it came is given back.
+      # A client that has the end of a response may send its next request before the upstream connection of that
+      # response is free again.
       @settled.wait(@lock) while @relayed.any? { |other| other.answered && other.connection.equal?(connection) }
-      idle = @lines[connection]
-      while (line = idle.pop)
-        return line if line.idle?
+      idle = @idle_upstreams[connection]
+      while (upstream = idle.pop)
+        return upstream if upstream.idle?
 
-        line.close
+        upstream.close
       end
     end
-    Line.new(__getobj__.port)
+    UpstreamConnection.new(__getobj__.port)
   end
 
-  # With the client's connection its idle lines end.
-  # @return [Boolean] whether the line is kept
-  def give_back(line, stream) # rubocop:disable Naming/PredicateMethod -- it asks nothing
-    return false unless line.keep && stream.request_ended? && !stream.reset_by_client
+  # Idle upstream connections are closed with the client's connection.
+  # @return [Boolean] whether the connection is kept
+  def give_back(upstream, stream) # rubocop:disable Naming/PredicateMethod -- it asks nothing
+    return false unless upstream.keep && stream.request_ended? && !stream.reset_by_client
 
     stream.on_reset { nil }
-    @lock.synchronize { @lines[stream.connection] << line }
-    stream.connection.at_end { line.close }
+    @lock.synchronize { @idle_upstreams[stream.connection] << upstream }
+    stream.connection.at_end { upstream.close }
     true
   end
 end

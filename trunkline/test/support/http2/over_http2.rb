@@ -3,11 +3,11 @@
 require_relative "../../test_helper"
 require_relative "gateway"
 
-# Runs a class or a module of tests written for HTTP/1.1 once more over HTTP/2: the servers that they script get a
-# gateway in front, and their clients speak HTTP/2 alone.
+# Runs a class or a module of tests written for HTTP/1.1 once more over HTTP/2: their scripted servers get a gateway in
+# front, and their clients speak only HTTP/2.
 module OverHTTP2
   # @param tests [Class, Module] a class of tests, or a module of them
-  # @param except [Regexp, nil] names of those whose subject is not the same over HTTP/2
+  # @param except [Regexp, nil] names of tests whose subject differs over HTTP/2
   def self.test_case(tests, except: nil)
     parent = tests.is_a?(Class) ? tests : TrunklineTest
     Class.new(parent) do
@@ -20,7 +20,8 @@ module OverHTTP2
 
   def serve(bytes = nil, tls: nil, handshake: true, **options, &block)
     scripted = block || options[:script]
-    origin = scripted ? ScriptedServer.new(**options, &block) : ScriptedServer.answering(bytes || answer, **options)
+    bytes ||= response_bytes
+    origin = scripted ? ScriptedServer.new(**options, &block) : ScriptedServer.answering(bytes, **options)
     tls.alpn_select_cb ||= ->(_) { "h2" } if tls
     opened(HTTP2Gateway.new(origin, tls: tls, handshake: handshake))
   end

@@ -3,7 +3,7 @@
 require_relative "../../support/unit_test"
 require "trunkline"
 
-# What cache: reads in fields, without a server.
+# Parsing of the fields that cache: uses, without a server.
 class TestCacheRules < UnitTest
   Cache = Trunkline::Policy::Cache
 
@@ -39,8 +39,8 @@ class TestCacheRules < UnitTest
   end
 
   def freshness(fields, asked_at: 1_000_000.0, received: 1_000_001.0, heuristic: 0.1)
-    answer = Struct.new(:status, :fields) { def [](name) = name.is_a?(String) ? fields[name] : super }
-    Cache::Freshness.of(answer.new(200, fields), asked_at, received,
+    stored = Struct.new(:status, :fields) { def [](name) = name.is_a?(String) ? fields[name] : super }
+    Cache::Freshness.of(stored.new(200, fields), asked_at, received,
                         { heuristic: heuristic, stale_while_revalidate: 0, stale_if_error: 0 })
   end
 
@@ -78,9 +78,9 @@ class TestCacheRules < UnitTest
     facts = freshness({ "etag" => "\"\xE4\"".b, "cache-control" => "max-age=5" })
     100.times do
       head = "HTTP/1.1 200 OK\r\nA: #{random.rand}\r\n".b
-      answer = Cache::StoredAnswer.new(head, random.bytes(random.rand(50)), facts)
-      read = Cache::StoreFormat.load(Cache::StoreFormat.dump(answer))
-      assert_equal [answer.head, answer.body, answer.freshness.to_a], [read.head, read.body, read.freshness.to_a]
+      stored = Cache::StoredResponse.new(head, random.bytes(random.rand(50)), facts)
+      read = Cache::StoreFormat.load(Cache::StoreFormat.dump(stored))
+      assert_equal [stored.head, stored.body, stored.freshness.to_a], [read.head, read.body, read.freshness.to_a]
     end
     names = ["accept", "x-a", "\xE9".b]
     variants = Cache::StoreFormat.load(Cache::StoreFormat.dump(Cache::Variants.new(names, "t")))
@@ -89,13 +89,13 @@ class TestCacheRules < UnitTest
 
   def test_bytes_that_were_changed_make_no_other_objects
     random = Random.new(8)
-    good = Cache::StoreFormat.dump(Cache::StoredAnswer.new("HTTP/1.1 200 OK\r\n", "body", freshness({})))
+    good = Cache::StoreFormat.dump(Cache::StoredResponse.new("HTTP/1.1 200 OK\r\n", "body", freshness({})))
     500.times do
       bad = good.dup
       bad.setbyte(random.rand(bad.bytesize), random.rand(256))
       read = Cache::StoreFormat.load(bad)
-      assert_includes [NilClass, Cache::StoredAnswer, Cache::Variants], read.class
-      assert_predicate read.freshness, :sound? if read.is_a?(Cache::StoredAnswer)
+      assert_includes [NilClass, Cache::StoredResponse, Cache::Variants], read.class
+      assert_predicate read.freshness, :valid_types? if read.is_a?(Cache::StoredResponse)
     end
   end
 end

@@ -63,10 +63,10 @@ class TestQuantile < UnitTest
 
   def test_it_tells_what_it_knows
     assert_equal({ count: 0, p50: nil, p95: nil, p99: nil }, quantile.to_h)
-    told = quantile((1..100).map { |one| one / 100.0 }).to_h
-    assert_equal 100, told[:count]
-    assert_near 0.5, told[:p50]
-    assert_near 0.99, told[:p99]
+    stats = quantile((1..100).map { |one| one / 100.0 }).to_h
+    assert_equal 100, stats[:count]
+    assert_near 0.5, stats[:p50]
+    assert_near 0.99, stats[:p99]
   end
 
   def test_threads_lose_no_duration

@@ -9,7 +9,7 @@ class TestRateFields < UnitTest
 
   def read(fields) = Fields.read(fields.transform_keys(&:downcase), NOW).map(&:to_a)
 
-  # Fields, and the limits that they tell: name, left, reset, limit, period.
+  # fields => the limits in them: name, requests left, reset, limit, period
   TABLE = {
     { "RateLimit" => '"default";r=50;t=30' } => [["default", 50, 30.0, nil, nil]],
     { "RateLimit" => '"default";r=50;t=30', "RateLimit-Policy" => '"default";q=100;w=60' } =>
@@ -40,8 +40,8 @@ class TestRateFields < UnitTest
       [["", 0, 7.5, 900, nil]]
   }.freeze
 
-  TABLE.each do |fields, told|
-    define_method(:"test_#{fields.map { |pair| pair.join(": ") }.join("_")}") { assert_equal told, read(fields) }
+  TABLE.each do |fields, limits|
+    define_method(:"test_#{fields.map { |pair| pair.join(": ") }.join("_")}") { assert_equal limits, read(fields) }
   end
 
   def test_what_is_malformed_tells_nothing

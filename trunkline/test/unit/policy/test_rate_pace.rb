@@ -3,7 +3,7 @@
 require_relative "../../support/unit_test"
 require "trunkline"
 
-# What a Rate asks when a request may start: without a server, without a clock.
+# When a Rate lets a request start: without a server and without a clock.
 class TestRatePace < UnitTest
   Rate = Trunkline::Policy::Rate
   ENDLESS = Float::INFINITY
@@ -46,7 +46,7 @@ class TestRatePace < UnitTest
   def test_the_last_slot_can_be_given_back
     schedule = schedule(10, 1)
     _, second, last = Array.new(3) { schedule.reserve(0.0, ENDLESS).last }
-    schedule.cancel(second) # others have come behind it
+    schedule.cancel(second) # later slots are reserved behind it
     assert_in_delta 0.3, schedule.delay(0.0), 1e-6
     schedule.cancel(last)
     assert_in_delta 0.2, schedule.delay(0.0), 1e-6
@@ -60,14 +60,14 @@ class TestRatePace < UnitTest
     assert_equal({ per_second: 10.0, burst: 1, wait: 0.0 }, schedule.to_h(9.0))
   end
 
-  # ---- what the server tells ----
+  # ---- limits that the server reports ----
 
   def answered(status = 200, **fields)
     lines = fields.map { |name, value| "#{name.to_s.tr("_", "-")}: #{value}\r\n" }.join
     Trunkline::Engine.response(nil, "HTTP/1.1 #{status} X\r\nContent-Length: 0\r\n#{lines}\r\n", "")
   end
 
-  # A Quota of which one start was answered at the time 0.
+  # Returns a Quota that has learned from one response at the time 0.
   def quota(...)
     quota = Rate::Quota.new
     quota.learn(quota.reserve(0.0, ENDLESS).last, answered(...), 0.0)
@@ -88,7 +88,7 @@ class TestRatePace < UnitTest
   def test_periods_follow_one_another
     quota = quota(RateLimit: '"a";r=0;t=10', RateLimit_Policy: '"a";q=2;w=60')
     assert_equal [0.0, 0.0, 35.0], waits(quota, 3, 35.0)
-    assert_equal [0.0], waits(quota, 1, 71.0) # one of this period was reserved before
+    assert_equal [0.0], waits(quota, 1, 71.0) # one slot of this period was reserved above
     assert_equal [0.0, 0.0, 49.0], waits(quota, 3, 10_041.0) # 166 periods later
   end
 
@@ -120,58 +120,58 @@ class TestRatePace < UnitTest
     assert_equal 10.0, quota.delay(0.0).round
   end
 
-  def told(left) = answered(RateLimit: "\"a\";r=#{left};t=10", RateLimit_Policy: '"a";q=10;w=10')
+  def limit_response(left) = answered(RateLimit: "\"a\";r=#{left};t=10", RateLimit_Policy: '"a";q=10;w=10')
 
   def slots(quota, count, now = 0.0) = Array.new(count) { quota.reserve(now, ENDLESS).last }
 
-  # The server has counted the second alone, and counts the others afterwards.
+  # The server has counted only the second request when it responds to it, and counts the others afterwards.
   def test_requests_that_were_overtaken_are_taken_off
     quota = Rate::Quota.new
-    quota.learn(slots(quota, 4)[1], told(9), 0.0)
+    quota.learn(slots(quota, 4)[1], limit_response(9), 0.0)
     assert_equal [0.0] * 6 + [10.0], waits(quota, 7, 0.0)
   end
 
-  # It had counted the others before; their answers tell more.
+  # The server had counted the other requests before the second one; their responses report more remaining requests.
   def test_requests_that_were_counted_are_taken_off_no_more_when_they_are_answered
     quota = Rate::Quota.new
     first, second, *others = slots(quota, 4)
-    quota.learn(second, told(6), 0.0)
+    quota.learn(second, limit_response(6), 0.0)
     assert_equal 3, quota.to_h(0.0)[:windows]["a"][:remaining]
-    [first, *others].zip([9, 8, 7]) { |slot, left| quota.learn(slot, told(left), 0.0) }
+    [first, *others].zip([9, 8, 7]) { |slot, left| quota.learn(slot, limit_response(left), 0.0) }
     assert_equal [0.0] * 6 + [10.0], waits(quota, 7, 0.0)
   end
 
   def test_a_request_without_an_answer_was_counted
     quota = Rate::Quota.new
     first, second, third = slots(quota, 3)
-    quota.learn(third, told(9), 0.0)
+    quota.learn(third, limit_response(9), 0.0)
     [first, second].each { |slot| quota.ended(slot) }
-    quota.learn(slots(quota, 1).first, told(8), 0.0)
+    quota.learn(slots(quota, 1).first, limit_response(8), 0.0)
     assert_equal 7, quota.to_h(0.0)[:windows]["a"][:remaining]
   end
 
   def test_a_request_that_began_long_before_another_was_counted
     quota = Rate::Quota.new
-    slots(quota, 5) # five that take long
-    quota.learn(slots(quota, 1, 0.9).first, told(9), 1.9)
+    slots(quota, 5) # five requests that take long
+    quota.learn(slots(quota, 1, 0.9).first, limit_response(9), 1.9)
     assert_equal 4, quota.to_h(1.9)[:windows]["a"][:remaining]
-    quota.learn(slots(quota, 1, 1.9).first, told(3), 2.0)
+    quota.learn(slots(quota, 1, 1.9).first, limit_response(3), 2.0)
     assert_equal 3, quota.to_h(2.0)[:windows]["a"][:remaining]
   end
 
-  # Five wait for the reset, and the last of them awakes first.
+  # Five calls wait for the reset, and the last of them wakes up first.
   def test_those_that_awake_later_are_taken_off
     quota = quota(RateLimit: '"a";r=0;t=10', RateLimit_Policy: '"a";q=10;w=10')
     waiting = slots(quota, 5)
     assert_equal 0.0, quota.wait(waiting.last, 10.0)
-    quota.learn(waiting.last, told(9), 10.0)
+    quota.learn(waiting.last, limit_response(9), 10.0)
     assert_equal 5, quota.to_h(10.0)[:windows]["a"][:remaining]
     assert_equal [0.0] * 4, waiting.first(4).map { |slot| quota.wait(slot, 10.0) }
     assert_equal [0.0] * 5 + [10.0], waits(quota, 6, 10.0)
   end
 
-  # Up to eight in flight, which the server counts, and whose answers come, in any order: of 50 all are used, none too
-  # many.
+  # Up to eight requests are in flight; the server counts them, and the responses arrive, in any order. All 50 requests
+  # that the limit allows start, and no more.
   def test_as_many_start_as_the_server_takes_in_whatever_order_it_counts_them
     10.times do |seed|
       random = Random.new(seed)
@@ -187,14 +187,14 @@ class TestRatePace < UnitTest
           answers[slot] = 50 - (counted += 1) if slot
         else
           slot = answers.keys.sample(random: random)
-          quota.learn(slot, told(answers.delete(slot)), 0.0) if slot
+          quota.learn(slot, limit_response(answers.delete(slot)), 0.0) if slot
         end
       end
       assert_equal 50, counted, "seed #{seed}"
     end
   end
 
-  # The server's period ends between two answers that are less than a second apart.
+  # The server's period ends between two responses that are less than a second apart.
   def test_the_next_period_is_known_by_what_is_left_in_it
     quota = Rate::Quota.new
     first, second = slots(quota, 2)
@@ -212,7 +212,7 @@ class TestRatePace < UnitTest
     assert_equal [0.0, 0.0, 10.0], waits(quota, 3, 10.0)
   end
 
-  # Their threads were those of the process that forked.
+  # The slots were reserved by threads of the parent process, which a forked process does not have.
   def test_slots_that_nobody_gives_back_hold_nobody_back_when_their_time_is_over
     quota = quota(RateLimit: '"a";r=0;t=10', RateLimit_Policy: '"a";q=2;w=10')
     slots(quota, 4)

@@ -3,13 +3,13 @@
 require_relative "../../support/unit_test"
 require "trunkline"
 
-# Callers of a server that takes so many requests in each second, one after the other, without a clock: how long they
-# take for all, and how many requests are refused.
+# Simulates, without a clock, callers of a server that accepts LIMIT requests in each second: how long all requests
+# take, and how many are refused.
 class TestRateSimulated < UnitTest
   LIMIT = 40
   CALLS = 200
   CALLERS = 12
-  # Seconds, at the most: to the server, and back.
+  # Maximum time in seconds for the way to the server, and for the way back.
   WAY = 0.03
 
   def setup
@@ -20,7 +20,8 @@ class TestRateSimulated < UnitTest
     @left = CALLS
   end
 
-  # The server's five seconds, one for the callers to know that each is over, and the begin of the next.
+  # The limit is five periods of the server of one second, one second for the callers to learn that each is over, and
+  # the beginning of the next.
   def test_no_request_is_refused_and_no_period_is_left_unused
     30.times do |seed|
       setup
@@ -58,7 +59,7 @@ class TestRateSimulated < UnitTest
 
   def wake(now, slot) = go_on(now, @quota.wait(slot, now), slot)
 
-  # A thread awakes a little later than it should.
+  # A thread wakes up a little later than it should.
   def go_on(now, wait, slot)
     wait.zero? ? at(now + way, :serve, slot) : at(now + wait + (@random.rand * 0.002), :wake, slot)
   end

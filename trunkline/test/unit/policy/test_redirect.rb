@@ -7,7 +7,7 @@ require "trunkline/headers"
 class TestRedirectRules < UnitTest
   Redirect = Trunkline::Policy::Redirect
 
-  # RFC 9110 15.4, by status: what each method becomes.
+  # RFC 9110 15.4: status => { method => method of the redirected request }
   KEPT = %w[GET HEAD PUT DELETE PATCH OPTIONS].to_h { |method| [method, method] }.freeze
   METHODS = {
     301 => KEPT.merge("POST" => "GET"),

@@ -4,7 +4,7 @@ require_relative "../../support/memory"
 require_relative "../../support/unit_test"
 require "trunkline/websocket/framing"
 
-# Frames of RFC 6455 5 and RFC 7692, each whole, byte by byte, and in two pieces at every byte.
+# Frames of RFC 6455 5 and RFC 7692, each passed as a whole, byte by byte, and in two pieces divided at every byte.
 class TestWebSocketFraming < UnitTest
   LIMIT = 70_000
   OFFER = ["permessage-deflate", *("client_max_window_bits" unless RUBY_ENGINE == "jruby")].join("; ").freeze
@@ -23,7 +23,7 @@ class TestWebSocketFraming < UnitTest
 
   def self.closing(code, reason = "") = frame(:close, [code].pack("S>") + reason.b)
 
-  # name => [bytes that come, messages, the frames that are sent back, the code that came]
+  # name => [received bytes, messages, frames sent in response, received close code]
   TAKEN = {
     "text" => [frame(:text, "hé"), ["hé"], []],
     "an empty text" => [frame(:text), [""], []],
@@ -40,7 +40,7 @@ class TestWebSocketFraming < UnitTest
     "what comes behind a close" => [closing(1001) + frame(:text, "a") + frame(:ping), [], [[8, "\x03\xE9"]], 1001]
   }.freeze
 
-  # name => [bytes that come, the code that is sent]
+  # name => [received bytes, sent close code]
   REFUSED = {
     "a reserved bit" => [frame(:text, "a", rsv: 4), 1002],
     "a reserved bit of a ping" => [frame(:ping, "a", rsv: 1), 1002],
@@ -66,7 +66,7 @@ class TestWebSocketFraming < UnitTest
 
   def framing(**options) = Trunkline::WebSocket::Framing.new(max_message_bytes: LIMIT, **options)
 
-  # Large ones are cut in few places: what matters lies at their ends.
+  # Large frames are divided at few places: only their ends matter.
   def ways(bytes)
     size = bytes.bytesize
     cuts = size > 300 ? [1, 2, 3, 9, 10, 11, size - 1] : (1...size).to_a
@@ -187,7 +187,7 @@ class TestWebSocketFraming < UnitTest
   EXTENSION = "permessage-deflate"
   TAIL = "\x00\x00\xFF\xFF".b
 
-  # RFC 7692 7.2.3
+  # The examples of RFC 7692 7.2.3
   EXAMPLES = {
     "one block" => [["f248cdc9c90700"], ["Hello"]],
     "two fragments" => [%w[f248cd c9c90700], ["Hello"]],
@@ -214,7 +214,7 @@ class TestWebSocketFraming < UnitTest
 
   def test_messages_are_compressed
     asked = ["", "; client_no_context_takeover", "; server_no_context_takeover", "; client_max_window_bits=9"]
-    asked.pop if RUBY_ENGINE == "jruby" # it has no smaller windows
+    asked.pop if RUBY_ENGINE == "jruby" # JRuby has no smaller windows
     asked.each do |wanted|
       socket = framing(compress: true)
       assert_equal OFFER, socket.offer
@@ -245,7 +245,7 @@ class TestWebSocketFraming < UnitTest
     socket.offer
     socket.begin(EXTENSION)
     allocated = Memory.allocated_bytes { socket << self.class.frame(:binary, bomb[0...-4], rsv: 4) }
-    # JRuby copies pieces of 1 MB as they grow.
+    # JRuby copies a piece of 1 MB as it grows.
     assert_operator allocated, :<, RUBY_ENGINE == "jruby" ? 10_000_000 : 5_000_000
     assert_nil socket.read
     assert_equal 1009, sent_frames(socket.take_output).last[1].unpack1("S>")

@@ -8,7 +8,7 @@ class TestWebSocketHandshake < UnitTest
     def [](name) = fields[name]
   end
 
-  # RFC 6455 1.3
+  # The example of RFC 6455 1.3
   KEY = "dGhlIHNhbXBsZSBub25jZQ=="
   ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
   GOOD = { "upgrade" => "websocket", "connection" => "Upgrade", "sec-websocket-accept" => ACCEPT }.freeze

@@ -9,14 +9,15 @@ module Trunkline
       # An exchange's attempts to send its request, and the decision whether to try again.
       module Attempts
         # code: the failure that ended the attempt; nil: success, or the attempt has not ended.
-        One = Struct.new(:reason, :sent, :code, :address)
+        Record = Struct.new(:reason, :sent, :code, :address)
         SENT = %i[none partial all].freeze
         private_constant :SENT
 
         # @return [Array<Array>] [number, reason, address, sent, error's class]
         def attempt_rows
-          @attempts.each_with_index.map do |one, index|
-            [index + 1, one.reason, one.address, one.sent, one.code && FAILURES[one.code].first.to_s]
+          @attempts.each_with_index.map do |attempt, index|
+            code = attempt.code
+            [index + 1, attempt.reason, attempt.address, attempt.sent, code && FAILURES[code].first.to_s]
           end
         end
 
@@ -40,7 +41,7 @@ module Trunkline
         def current_attempt = @attempts.last
 
         def begin_attempt(reason)
-          @attempts << One.new(reason, :none) if @attempts.size < Limits::ATTEMPTS
+          @attempts << Record.new(reason, :none) if @attempts.size < Limits::ATTEMPTS
         end
 
         def record_outcome(failure)
@@ -51,36 +52,36 @@ module Trunkline
         end
 
         # Returns how much of the request a server can have received, over all attempts.
-        def sent_in_all = @attempts.map { |one| SENT.index(one.sent) }.max.then { |most| SENT[most || 0] }
+        def sent_in_all = @attempts.map { |attempt| SENT.index(attempt.sent) }.max.then { |most| SENT[most || 0] }
 
-        def give_up_or_go_again(failure, now)
-          reason = reason_to_go_again(failure)
+        def fail_or_resend(failure, now)
+          reason = resend_reason(failure)
           raise failure unless reason
 
           record_outcome(failure)
           begin_attempt(reason)
-          @ticket.opened_after = now if reason == :replayed # older connections may be dead too
-          return move_on(now) if @call
+          @ticket.min_opened_at = now if reason == :replayed # older connections may be dead too
+          return leave_and_acquire(now) if @call
 
           connection = @connection
           @connection = nil
-          take_turn(@pool.replace(@ticket, connection, true), now)
+          handle_pool_result(@pool.replace(@ticket, connection, true), now)
         end
 
         # The only place that decides whether a request is sent again (docs/decisions/0003). A reused connection may
         # fail before a byte of the response has arrived. A request of which nothing was written, or that an HTTP/2
         # server has certainly not processed, is moved to another connection. A request that was written is replayed
         # once, and only if it is safe, has no body, and the caller allows it. All other requests fail.
-        def reason_to_go_again(failure)
-          return unless may_go_again?
+        def resend_reason(failure)
+          return unless may_resend?
           return :moved if unprocessed?
           return unless failure.died? && @used.reused
           return :moved if sent == :none
 
-          :replayed if replayable? && @attempts.none? { |one| one.reason == :replayed }
+          :replayed if replayable? && @attempts.none? { |attempt| attempt.reason == :replayed }
         end
 
-        def may_go_again? = !any_byte? && fed_bytes.zero? && @attempts.size < Limits::ATTEMPTS
+        def may_resend? = !any_byte? && fed_bytes.zero? && @attempts.size < Limits::ATTEMPTS
 
         def unprocessed? = @http2&.unprocessed
 

@@ -12,22 +12,22 @@ module Trunkline
         private_constant :USUAL
 
         @lock = Lock.new
-        @most = USUAL
+        @limit = USUAL
         @used = 0
 
         class << self
-          attr_reader :most, :used
+          attr_reader :limit, :used
 
           # @param bytes [Integer, nil] nil: the usual limit
-          def most=(bytes)
-            @most = bytes || USUAL
+          def limit=(bytes)
+            @limit = bytes || USUAL
           end
 
           # @param margin [Integer] bytes that must remain unreserved
           # @return [Boolean]
           def reserve(bytes, margin = 0)
             @lock.synchronize do
-              next false if @used + bytes + margin > @most
+              next false if @used + bytes + margin > @limit
 
               @used += bytes
               true

@@ -10,21 +10,21 @@ module Trunkline
         private_constant :LEAST
 
         @used = 0
-        @most = nil
+        @limit = nil
         @queue = []
 
         class << self
           attr_reader :used
 
           # Half of the file descriptors that the process may open, unless a limit was set.
-          def most = @most ||= usual
+          def limit = @limit ||= by_descriptors
 
-          def most=(count)
-            @most = count
-            serve
+          def limit=(count)
+            @limit = count
+            serve_queue
           end
 
-          def full? = @used >= most
+          def full? = @used >= limit
 
           # @param bucket [Pool::Bucket] the bucket to serve later when the limit is reached
           # @return [Boolean]
@@ -37,9 +37,9 @@ module Trunkline
             true
           end
 
-          def give
+          def release
             @used -= 1
-            serve unless @queue.empty?
+            serve_queue unless @queue.empty?
           end
 
           def after_fork
@@ -50,16 +50,16 @@ module Trunkline
           private
 
           # A bucket that needs more room joins the queue again.
-          def serve
+          def serve_queue
             waiting = @queue
             @queue = []
             while !full? && (bucket = waiting.shift)
-              bucket.pool.serve(bucket)
+              bucket.pool.serve_waiters(bucket)
             end
             @queue = waiting | @queue
           end
 
-          def usual
+          def by_descriptors
             limit = Process.getrlimit(Process::RLIMIT_NOFILE).first
             limit == Process::RLIM_INFINITY ? 0xffff_ffff : [limit / 2, LEAST].max
           rescue NotImplementedError, NameError, SystemCallError # Windows, JRuby

@@ -28,7 +28,7 @@ module Trunkline
         def read(buffer)
           @channel.read(buffer)
         rescue Java::JavaIo::IOException => error
-          raise broke(error, :read)
+          raise reset_failure(error, :read)
         end
 
         # @param buffer [Java::JavaNio::ByteBuffer] the bytes that the socket accepts are consumed from it
@@ -37,12 +37,12 @@ module Trunkline
         def write(buffer)
           @channel.write(buffer)
         rescue Java::JavaIo::IOException => error
-          raise broke(error, :write)
+          raise reset_failure(error, :write)
         end
 
         private
 
-        def broke(error, phase)
+        def reset_failure(error, phase)
           words = error.message.to_s
           errno = ERRORS.find { |pattern, _| pattern.match?(words) }&.last
           return Failure.new(:RESET, phase: phase, errno: errno) if errno

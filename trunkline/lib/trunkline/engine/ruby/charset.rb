@@ -6,7 +6,7 @@ module Trunkline
       # Finds the Encoding for a charset's name. Unknown names are not passed to Ruby, since names come from servers.
       module Charset
         # Names that servers send and Ruby does not know, from IANA's and the WHATWG's lists.
-        OTHERS = {
+        ALIASES = {
           "UTF-8" => %w[utf8 utf_8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8 utf8mb4],
           "UTF-16" => %w[utf16],
           "UTF-16LE" => %w[utf16le],
@@ -39,10 +39,10 @@ module Trunkline
           "macCyrillic" => %w[x-mac-cyrillic]
         }.freeze
         # Ruby's own names, which are no charsets.
-        OWN = %w[locale external internal filesystem].freeze
-        KNOWN = (Encoding.name_list - OWN).to_h { |name| [name.downcase, name] }
-        OTHERS.each { |encoding, names| names.each { |name| KNOWN[name] = encoding } }
-        private_constant :OTHERS, :OWN, :KNOWN
+        RUBY_NAMES = %w[locale external internal filesystem].freeze
+        KNOWN = (Encoding.name_list - RUBY_NAMES).to_h { |name| [name.downcase, name] }
+        ALIASES.each { |encoding, names| names.each { |name| KNOWN[name] = encoding } }
+        private_constant :ALIASES, :RUBY_NAMES, :KNOWN
 
         module_function
 
@@ -58,7 +58,7 @@ module Trunkline
 
         # @param chunk [String] in the encoding
         # @return [Integer] how many of its bytes form whole characters; invalid bytes count as complete
-        def whole(chunk)
+        def complete_length(chunk)
           return chunk.bytesize if chunk.valid_encoding?
 
           chunk.bytesize - incomplete(chunk)

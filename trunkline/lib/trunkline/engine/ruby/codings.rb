@@ -45,7 +45,7 @@ module Trunkline
           include Redacted
 
           def initialize
-            @kept = "".b
+            @buffered = "".b
           end
 
           def at_end? = @zlib && (@zlib.finished? || ended?)
@@ -54,11 +54,11 @@ module Trunkline
             raise Failure, :CODING_TRAILING if @zlib&.finished?
 
             unless @zlib
-              @kept << input
-              return if @kept.bytesize < 2
+              @buffered << input
+              return if @buffered.bytesize < 2
 
-              @zlib = Zlib::Inflate.new(header?(@kept) ? Zlib::MAX_WBITS : -Zlib::MAX_WBITS)
-              input = @kept
+              @zlib = Zlib::Inflate.new(header?(@buffered) ? Zlib::MAX_WBITS : -Zlib::MAX_WBITS)
+              input = @buffered
             end
             raise Failure, :CODING_TRAILING unless Codings.inflate(@zlib, input, &block).empty?
           end
@@ -82,7 +82,7 @@ module Trunkline
         end
 
         # gzip or zlib, whichever the data is, as Net::HTTP decodes it: bytes after the end are ignored.
-        class Either
+        class GzipOrZlib
           include Redacted
 
           def initialize
@@ -104,7 +104,7 @@ module Trunkline
           private_constant :PIECE
 
           # @return [Boolean] whether the gem is installed, and can decode in pieces
-          def self.there?
+          def self.available?
             require "brotli"
             defined?(::Brotli::Decompressor) && ::Brotli::Decompressor.method_defined?(:unused_data)
           rescue LoadError
@@ -136,7 +136,7 @@ module Trunkline
           end
         end
 
-        BY_GEMS = { "br" => Brotli, "zstd" => Zstd }.select { |_, coding| coding.there? }.freeze
+        BY_GEMS = { "br" => Brotli, "zstd" => Zstd }.select { |_, coding| coding.available? }.freeze
         KNOWN = { "gzip" => Gzip, "x-gzip" => Gzip, "deflate" => Deflate, **BY_GEMS, "identity" => nil }.freeze
         # The value of Accept-Encoding.
         NAMES = ["gzip", "deflate", *BY_GEMS.keys].join(", ").freeze
@@ -196,7 +196,7 @@ module Trunkline
         end
 
         def self.zlib_for(text, limit, ratio)
-          new([Either.new], limit, ratio) if %w[gzip x-gzip deflate].include?(text.downcase)
+          new([GzipOrZlib.new], limit, ratio) if %w[gzip x-gzip deflate].include?(text.downcase)
         end
         private_class_method :zlib_for, :stages_of
 

@@ -123,12 +123,12 @@ module Trunkline
         # @return [Float] when to call #step even if no socket is writable
         def due = may_start? ? @due : NEVER
 
-        # @param asked [String] the limit in words: "within 2 s"
+        # @param limit [String] the limit in words: "within 2 s"
         # @return [Failure]
-        def too_late(asked)
-          names = (@under_way.empty? ? @waiting.first(1) : @under_way.values).map { |one| Connecting.words(one) }
+        def timed_out(limit)
+          names = (@under_way.empty? ? @waiting.first(1) : @under_way.values).map { |one| Connecting.endpoint(one) }
           errors = "; #{@errors.join("; ")}" unless @errors.empty?
-          Failure.new(:CONNECT_TIMEOUT, "#{names.join(", ")} did not answer #{asked}#{errors}",
+          Failure.new(:CONNECT_TIMEOUT, "#{names.join(", ")} did not answer #{limit}#{errors}",
                       phase: :connect, errno: @errno)
         end
 
@@ -139,7 +139,7 @@ module Trunkline
 
         # @param address [Addrinfo]
         # @return [String] "127.0.0.1:80", "[::1]:80", or a path
-        def self.words(address)
+        def self.endpoint(address)
           return address.unix_path if address.unix?
 
           host = address.ip_address
@@ -182,7 +182,7 @@ module Trunkline
             @due = now + RETRY_DELAY
           else
             @errno = error.errno
-            @errors << "#{Connecting.words(address)}: #{Failure.words(error.errno)}"
+            @errors << "#{Connecting.endpoint(address)}: #{Failure.strerror(error.errno)}"
             @due = now
           end
         end

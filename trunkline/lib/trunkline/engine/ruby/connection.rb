@@ -30,7 +30,7 @@ module Trunkline
           end
         end
 
-        attr_reader :stream, :id, :owner, :born, :address, :pid
+        attr_reader :stream, :id, :owner, :opened_at, :address, :pid
         # The time until which it may be idle; whether it must be closed when it is returned to the pool; the pool's
         # bucket that it belongs to.
         attr_accessor :idle_until, :unwanted, :bucket
@@ -41,12 +41,12 @@ module Trunkline
 
         # @param stream [Stream]
         # @param address [String] of its peer, for messages
-        # @param owner [Integer] the client family
+        # @param owner [Integer] the owner id of its client
         def initialize(stream, address, owner, now)
           @stream = stream
           @address = address
           @owner = owner
-          @born = now
+          @opened_at = now
           @id = Connection.next_id
           @lifespan = 1 - ((@id % 16) / 128.0) # share of max_age, so that connections expire at different times
           @pid = Ruby.pid
@@ -58,7 +58,7 @@ module Trunkline
 
         # Begins HTTP/2 on the connection.
         def share
-          @http2 = HTTP2::Connection.new(@stream, @born)
+          @http2 = HTTP2::Connection.new(@stream, @opened_at)
         end
 
         # For a shared connection; the caller holds the lock of #http2.
@@ -73,7 +73,7 @@ module Trunkline
         end
 
         # @return [Float] the time from which it is too old for further calls
-        def due(max_age) = @born + (max_age * @lifespan)
+        def due(max_age) = @opened_at + (max_age * @lifespan)
 
         # Shuts the socket down, which also ends waits for it in other threads.
         def shutdown
@@ -89,7 +89,7 @@ module Trunkline
 
         # @param notify [Boolean] whether TLS sends close_notify
         def close(notify)
-          @http2&.say_goodbye if notify && @pid == Ruby.pid
+          @http2&.send_goaway if notify && @pid == Ruby.pid
           @stream.close(notify && @pid == Ruby.pid)
         end
       end

@@ -48,10 +48,10 @@ module Trunkline
         # @raise [Failure]
         def step(now)
           while send(STAGES[@stage], now)
-            go_on
+            next_stage
             return finish if @stage == STAGES.size
           end
-          raise too_late if now >= phase_deadline
+          raise timed_out if now >= phase_deadline
 
           false
         rescue Failure => error
@@ -62,7 +62,7 @@ module Trunkline
         def sockets
           return @connecting.sockets if @connecting
 
-          inner = @shaking || @stream # within the TLS of a proxy, TLS has a socket of its own
+          inner = @tls_stream || @stream # within the TLS of a proxy, TLS has a socket of its own
           inner ? [inner.socket] : []
         end
 
@@ -74,7 +74,7 @@ module Trunkline
         end
 
         # @return [Boolean] whether it waits for a name to be resolved
-        def looks_up? = phase == :resolve
+        def resolving? = phase == :resolve
 
         def close
           @connecting&.close
@@ -88,7 +88,7 @@ module Trunkline
           limit == NEVER ? NEVER : @began + limit - @spent[phase]
         end
 
-        def go_on
+        def next_stage
           now = Ruby.now
           @spent[phase] += now - @began
           @began = now
@@ -96,7 +96,7 @@ module Trunkline
         end
 
         def finish
-          @resolved_in = @spent[:resolve] if @asked
+          @resolved_in = @spent[:resolve] if @looked_up
           @connected_in = @spent[:connect]
           @secured_in = @spent[:tls] if @stream.tls_version
           true
@@ -106,7 +106,7 @@ module Trunkline
 
         def look_up(host)
           found = Names.resolve(host, @config.max_age, @waker)
-          @asked = true unless found
+          @looked_up = true unless found
           found
         end
 
@@ -150,11 +150,11 @@ module Trunkline
           @socket, @peer = won
           @stream = Stream.over(@socket)
         rescue Failure => error
-          distrust_name unless [Errno::EMFILE::Errno, Errno::ENFILE::Errno].include?(error.errno)
+          forget_address unless [Errno::EMFILE::Errno, Errno::ENFILE::Errno].include?(error.errno)
           raise
         end
 
-        def distrust_name
+        def forget_address
           Names.forget(@origin.dialled_host) unless @origin.unix_path
         end
 
@@ -163,8 +163,8 @@ module Trunkline
         def proxy_tls(_now)
           return true unless @proxy&.tls_name
 
-          @shaking ||= start_tls(@config.proxy_tls, @proxy.tls_name, @proxy.label)
-          shake
+          @tls_stream ||= start_tls(@config.proxy_tls, @proxy.tls_name, @proxy.label)
+          run_handshake
         end
 
         def tunnel(_now)
@@ -181,19 +181,19 @@ module Trunkline
         def tls(_now)
           return true unless @origin.tls_name
 
-          @shaking ||= start_tls(@config.tls, @origin.tls_name, @origin.key)
-          shake
+          @tls_stream ||= start_tls(@config.tls, @origin.tls_name, @origin.key)
+          run_handshake
         end
 
         def start_tls(context, name, key)
           context.open(@stream, name, key)
         end
 
-        def shake
-          done = @shaking.shake
+        def run_handshake
+          done = @tls_stream.handshake
           if done == true
-            @stream = @shaking
-            @shaking = nil
+            @stream = @tls_stream
+            @tls_stream = nil
             return true
           end
           @events = done == :wait_writable ? :write : :read
@@ -202,23 +202,23 @@ module Trunkline
 
         # ---- failures ----
 
-        def too_late
-          asked = format("within %g s", @config.timeouts[phase])
+        def timed_out
+          limit = format("within %g s", @config.timeouts[phase])
           case STAGES[@stage]
-          when :target, :names then resolve_too_late(asked)
+          when :target, :names then resolve_timed_out(limit)
           when :connect
-            distrust_name
-            @connecting.too_late(asked)
-          when :tunnel then @tunnel.too_late(asked)
+            forget_address
+            @connecting.timed_out(limit)
+          when :tunnel then @tunnel.timed_out(limit)
           else
             label = STAGES[@stage] == :tls ? @origin.label : @proxy.label
-            Failure.new(:TLS_TIMEOUT, "#{label} did not complete the TLS handshake #{asked}", phase: :tls)
+            Failure.new(:TLS_TIMEOUT, "#{label} did not complete the TLS handshake #{limit}", phase: :tls)
           end
         end
 
-        def resolve_too_late(asked)
+        def resolve_timed_out(limit)
           host = STAGES[@stage] == :target ? @origin.host : @origin.dialled_host
-          Failure.new(:RESOLVE_TIMEOUT, "no address of #{host} was found #{asked}", phase: :resolve)
+          Failure.new(:RESOLVE_TIMEOUT, "no address of #{host} was found #{limit}", phase: :resolve)
         end
 
         # Adds the proxy to the message, since the origin's label names only the server.

@@ -18,7 +18,7 @@ module Trunkline
           :wait
         end
 
-        def dialling(now)
+        def step_dialling(now)
           unless @dial.step(now)
             @phase = @dial.phase
             return :wait
@@ -28,7 +28,7 @@ module Trunkline
           error = without_descriptor(error)
           return :wait if tries_again?(error, now)
 
-          @ticket.in_vain = true
+          @ticket.dial_failed = true
           @allowed = @config.timeouts[error.phase] if error.timeout?
           raise error
         end
@@ -40,11 +40,11 @@ module Trunkline
           @timings.connect = dial.connected_in
           @timings.tls = dial.secured_in
           now = Ruby.now # so that time for the handshake does not count as write time
-          address = dial.peer.unix? ? @origin.unix_path : Connecting.words(dial.peer)
+          address = dial.peer.unix? ? @origin.unix_path : Connecting.endpoint(dial.peer)
           connection = Connection.new(dial.stream, address, @config.owner, now)
           share(connection)
           @pool.add(@ticket, connection)
-          use(connection, now)
+          use_connection(connection, now)
         end
 
         # Begins HTTP/2 if TLS has negotiated it, or if it is configured for plain connections.
@@ -54,7 +54,7 @@ module Trunkline
           return if @config.http != :h2 || !@origin.may_share?
 
           connection.close(true)
-          @ticket.in_vain = true
+          @ticket.dial_failed = true
           raise Failure.new(:HTTP2_NOT_SPOKEN, phase: :tls)
         end
 

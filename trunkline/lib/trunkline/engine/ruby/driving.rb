@@ -15,42 +15,42 @@ module Trunkline
       # code. Used for single calls and by Multi.
       module Driving
         # Seconds between polls of several sockets under a scheduler, which can wait for only one.
-        LOOK_AGAIN = 0.01
+        POLL_INTERVAL = 0.01
         # Seconds that a call may run without a wait before other fibers run.
-        TURN = 0.001
-        private_constant :LOOK_AGAIN
+        FIBER_YIELD_INTERVAL = 0.001
+        private_constant :POLL_INTERVAL
 
         module_function
 
         # Steps until the exchange has a result for its caller.
         # @return [Symbol] :head, :data, :done or :failed
         def run(exchange)
-          turn = nil
+          last_yield = nil
           loop do
             result = Ruby.uninterruptible { exchange.step }
             if result == :wait && !exchange.progress_due?
               wait(exchange)
-            elsif serve(exchange, result)
-              turn = take_turns(turn)
+            elsif handle_step(exchange, result)
+              last_yield = yield_to_fibers(last_yield)
             else
               return result
             end
           end
         end
 
-        # @param turn [Float, nil] when other fibers last ran
-        # @return [Float, nil] the new value of turn; nil without a scheduler
-        def take_turns(turn)
+        # @param last_yield [Float, nil] when other fibers last ran
+        # @return [Float, nil] the new value of last_yield; nil without a scheduler
+        def yield_to_fibers(last_yield)
           return unless Ruby.scheduler
-          return turn if turn && Ruby.now < turn + TURN
+          return last_yield if last_yield && Ruby.now < last_yield + FIBER_YIELD_INTERVAL
 
-          let_others_run
+          run_other_fibers
           Ruby.now
         end
 
         # @return [Boolean] whether the exchange must be stepped again
-        def serve(exchange, result)
-          tell_progress(exchange) if exchange.progress_due?
+        def handle_step(exchange, result)
+          report_progress(exchange) if exchange.progress_due?
           case result
           when :body_wanted then feed(exchange)
           when :hints then exchange.request._early_hints.call(exchange.early_hints.last)
@@ -64,17 +64,17 @@ module Trunkline
         # Waits for an event after which #step can continue.
         def wait(exchange)
           timeout = exchange.due - Ruby.now
-          return let_others_run if timeout <= 0
+          return run_other_fibers if timeout <= 0
 
           case sockets = exchange.sockets
           when nil then exchange.waker.wait(timeout)
-          when Array then wait_for_some(exchange, sockets, timeout)
-          else wait_for(sockets, exchange.events, timeout)
+          when Array then wait_for_first_connect(exchange, sockets, timeout)
+          else wait_for_socket(sockets, exchange.events, timeout)
           end
         end
 
         # Under a scheduler, lets other fibers run.
-        def let_others_run
+        def run_other_fibers
           Ruby.scheduler&.kernel_sleep(0)
         end
 
@@ -82,7 +82,7 @@ module Trunkline
         private_constant :EVENTS
 
         # @param events [:read, :write, :both]
-        def wait_for(socket, events, timeout)
+        def wait_for_socket(socket, events, timeout)
           timeout = nil if timeout > LONG
           scheduler = Ruby.scheduler
           return scheduler.io_wait(socket, EVENTS[events], timeout) if scheduler
@@ -96,10 +96,10 @@ module Trunkline
           end
         end
 
-        def wait_for_some(exchange, sockets, timeout)
+        def wait_for_first_connect(exchange, sockets, timeout)
           return exchange.waker.wait(timeout) if sockets.empty?
-          return wait_for(sockets.first, exchange.events, timeout) if sockets.size == 1
-          return wait_for(sockets.first, :write, [timeout, LOOK_AGAIN].min) if Ruby.scheduler
+          return wait_for_socket(sockets.first, exchange.events, timeout) if sockets.size == 1
+          return wait_for_socket(sockets.first, :write, [timeout, POLL_INTERVAL].min) if Ruby.scheduler
 
           IO.select(nil, sockets, nil, timeout > LONG ? nil : timeout)
         end
@@ -112,7 +112,7 @@ module Trunkline
           exchange.feed(piece) unless piece.empty? # after an empty piece the exchange asks again
         end
 
-        def tell_progress(exchange)
+        def report_progress(exchange)
           bytes, over = exchange.progress
           total = exchange.request.content_length
           exchange.request.progress.call(bytes, total.negative? ? nil : total, over)

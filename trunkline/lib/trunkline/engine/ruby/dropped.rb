@@ -17,18 +17,18 @@ module Trunkline
                   "collected: read all of it, or close it"
         private_constant :WARNING
 
-        @with_callers = {}.compare_by_identity
+        @held_by_caller = {}.compare_by_identity
         @collected = Thread::Queue.new
         @last_collection = 0.0
 
         class << self
-          # @param answer [Answer]
-          # @param exchange [Exchange] must not refer to answer
-          def watch(answer, exchange)
-            return if @with_callers.key?(exchange)
+          # @param state [ResponseState]
+          # @param exchange [Exchange] must not refer to state
+          def watch(state, exchange)
+            return if @held_by_caller.key?(exchange)
 
-            @with_callers[exchange] = [nil]
-            ObjectSpace.define_finalizer(answer, finalizer(exchange))
+            @held_by_caller[exchange] = [nil]
+            ObjectSpace.define_finalizer(state, finalizer(exchange))
           end
 
           # Watches a connection after a switch of protocols, which callers may also fail to close.
@@ -48,26 +48,26 @@ module Trunkline
             ObjectSpace.undefine_finalizer(multi)
           end
 
-          def unwatch(answer, exchange)
-            ObjectSpace.undefine_finalizer(answer) if @with_callers.delete(exchange)
+          def unwatch(state, exchange)
+            ObjectSpace.undefine_finalizer(state) if @held_by_caller.delete(exchange)
           end
 
-          # @param place [String] file and line of the call in the program
-          def note(exchange, place)
-            noted = @with_callers[exchange]
-            noted[0] ||= place if noted
+          # @param call_site [String] file and line of the call in the program
+          def note(exchange, call_site)
+            noted = @held_by_caller[exchange]
+            noted[0] ||= call_site if noted
           end
 
-          def any_with_callers? = !@with_callers.empty?
+          def any_held_by_caller? = !@held_by_caller.empty?
 
           # Closes the connections of collected objects; called before each exchange, and whenever a connection is
           # wanted.
           def clean
             until @collected.empty?
               holder = @collected.pop(true)
-              place, = @with_callers.delete(holder)
+              call_site, = @held_by_caller.delete(holder)
               Ruby.uninterruptible { holder.abort }
-              warn_of(place) if place
+              warn_of(call_site) if call_site
             end
           rescue ThreadError # another thread took the last one
             nil
@@ -109,8 +109,8 @@ module Trunkline
           end
 
           # A program may turn warnings into exceptions; one must not be raised in an unrelated call.
-          def warn_of(place)
-            warn("#{place}: #{WARNING}")
+          def warn_of(call_site)
+            warn("#{call_site}: #{WARNING}")
           rescue StandardError
             nil
           end

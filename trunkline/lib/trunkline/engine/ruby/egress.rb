@@ -92,7 +92,7 @@ module Trunkline
         end
 
         def check_address(text)
-          reason = wrong_with(plain(IPAddr.new(text[/\A[^%]+/])))
+          reason = refusal_reason(plain(IPAddr.new(text[/\A[^%]+/])))
           refuse("#{text} #{reason}") if reason
         end
 
@@ -102,7 +102,7 @@ module Trunkline
         end
 
         # @return [String, nil] the rest of a sentence that begins with the address
-        def wrong_with(address)
+        def refusal_reason(address)
           denied = @deny.find { |network, _| holds?(network, address) }
           return "is denied (deny: #{network_words(denied)})" if denied
           return if @allow.any? { |network, _| holds?(network, address) }
@@ -110,9 +110,9 @@ module Trunkline
           _, network, is, source = SPECIAL.find { |one,| holds?(one, address) }
           return "is #{is} (#{network}, #{source})" if is
 
-          inside = inside_of(address)
-          why = inside && wrong_with(inside)
-          "leads to #{mapped_words(inside)}, which #{why}" if why
+          embedded = embedded_ipv4(address)
+          why = embedded && refusal_reason(embedded)
+          "leads to #{mapped_words(embedded)}, which #{why}" if why
         end
 
         def network_words(denied)
@@ -131,7 +131,7 @@ module Trunkline
         end
 
         # Returns the IPv4 address that a NAT64 or ISATAP address contains.
-        def inside_of(address)
+        def embedded_ipv4(address)
           return unless address.ipv6?
 
           bytes = address.hton

@@ -34,7 +34,7 @@ module Trunkline
     def last_event_id = @id
 
     # @return [Float, nil] seconds
-    def retry = @retry_asked
+    def retry = @retry_seconds
 
     private
 
@@ -46,7 +46,7 @@ module Trunkline
       @at = @scanned = 0
       @started = @after_cr = false
       @id = @next_id = id && decoded(id.b).freeze
-      @retry_asked = nil
+      @retry_seconds = nil
       clear
       nil
     end
@@ -113,7 +113,7 @@ module Trunkline
       when "data" then @data = @data ? @data << "\n" << value : value
       when "event" then @type = value
       when "id" then @next_id = value unless value.include?("\0")
-      when "retry" then @event_retry = @retry_asked = value.to_i / 1000.0 if value.match?(/\A\d+\z/)
+      when "retry" then @event_retry = @retry_seconds = value.to_i / 1000.0 if value.match?(/\A\d+\z/)
       end
     end
 
@@ -122,12 +122,12 @@ module Trunkline
       @next_id = @id
       data = @data
       type = @type
-      retry_asked = @event_retry
+      retry_seconds = @event_retry
       clear
       return if data.nil?
 
       type = type.nil? || type.empty? ? "message" : decoded(type)
-      ServerSentEvent.new(data: decoded(data), type: type, id: @id, retry: retry_asked)
+      ServerSentEvent.new(data: decoded(data), type: type, id: @id, retry: retry_seconds)
     end
   end
 end

@@ -2,7 +2,7 @@
 
 require_relative "attempts"
 require_relative "dialling"
-require_relative "http2/talking"
+require_relative "http2/stream_exchange"
 require_relative "pool"
 require_relative "receiving"
 require_relative "sending"
@@ -31,7 +31,7 @@ module Trunkline
 
         include Attempts
         include Dialling
-        include HTTP2::Talking
+        include HTTP2::StreamExchange
         include Receiving
         include Sending
         include Switching
@@ -49,7 +49,7 @@ module Trunkline
         attr_reader :used
 
         # @param deadline [Float, nil] monotonic seconds
-        # @param waker [Waker, Multi::Bell, nil] nil: the exchange creates its own when needed
+        # @param waker [Waker, IOWaker, nil] nil: the exchange creates its own when needed
         def initialize(pool, request, deadline, waker, only_connects: false)
           @pool = pool
           @request = request
@@ -79,19 +79,19 @@ module Trunkline
 
         def streaming? = @streaming
 
-        def over? = @state == :done || @state == :failed
+        def ended? = @state == :done || @state == :failed
 
         # @return [Symbol] see above. The caller has deferred interrupts
         def step
           now = Ruby.now
-          return fail_with(Failure.new(:FORKED)) if @pid != Ruby.pid && !over?
+          return fail_with(Failure.new(:FORKED)) if @pid != Ruby.pid && !ended?
 
           resume(now)
-          late = write_is_late?(now) && out_of_time(now)
+          late = write_is_late?(now) && check_timeouts(now)
           return late if late
 
           result = steps(now)
-          result = late_result(now) || result unless over?
+          result = late_result(now) || result unless ended?
           @resumed = result != :wait && result != :collect
           result
         rescue Failure => error
@@ -120,7 +120,7 @@ module Trunkline
           due = @deadline
           case @state
           when :dialling then due = @dial.due
-          when :queued then due = [due, @collect_at, @ticket.patient_until].min
+          when :queued then due = [due, @collect_at, @ticket.sharing_wait_deadline].min
           when :talking
             due = continue_deadline if @awaits_continue && continue_deadline < due
             due = @http2.wake_at if @call && @http2.wake_at < due
@@ -129,16 +129,16 @@ module Trunkline
         end
 
         # @return [Boolean] whether its waker may have been woken for this exchange
-        def called?
+        def needs_step?
           case @state
-          when :queued then @ticket.called
-          when :dialling then @dial.looks_up?
-          when :talking then @call&.touched
+          when :queued then @ticket.turn_due
+          when :dialling then @dial.resolving?
+          when :talking then @call&.has_input
           end
         end
 
         # @return [Boolean] whether #abort has nothing to do
-        def settled? = over? && @connection.nil?
+        def settled? = ended? && @connection.nil?
 
         # (see Connection#drop)
         def drop
@@ -148,7 +148,7 @@ module Trunkline
         # Ends the exchange, and closes its connection, unless it has ended already.
         def abort
           drop_switched if @state == :done && @connection
-          fail_with(Failure.new(:CANCELLED)) unless over?
+          fail_with(Failure.new(:CANCELLED)) unless ended?
         end
 
         # Limits the rest of the exchange to this many seconds.
@@ -182,9 +182,9 @@ module Trunkline
             before = @state
             result = case before
                      when :talking then talk(now)
-                     when :start then start(now)
-                     when :queued then queued(now)
-                     when :dialling then dialling(now)
+                     when :start then step_start(now)
+                     when :queued then step_queued(now)
+                     when :dialling then step_dialling(now)
                      else before
                      end
           end
@@ -227,17 +227,17 @@ module Trunkline
           record_outcome(nil)
           @timings.total = now - @began
           @state = :done
-          give_back(now) unless switched?
+          return_connection(now) unless switched?
           :done
         end
 
-        def give_back(now)
+        def return_connection(now)
           return leave_http2(idle_until(@connection, now)) if @call
 
           connection = @connection
           @connection = nil
-          whole = @request_done && !@request_cut && input_empty?
-          reusable = whole && @head.persistent? && !@framing.tolerated && !@request._says_close?
+          complete = @request_done && !@request_cut && input_empty?
+          reusable = complete && @head.persistent? && !@framing.tolerated && !@request._sends_close?
           if reusable
             @pool.checkin(connection, now, idle_until(connection, now))
           else
@@ -259,25 +259,25 @@ module Trunkline
         # ---- a connection ----
 
         # Timeouts begin here: the driver may have been busy since the exchange was created.
-        def start(now)
+        def step_start(now)
           @began = now
           enter(:queue, now)
           @total_deadline = [@total_deadline, now + @config.total].min
           begin_attempt(:first)
           @config.egress&.check_route(@origin)
           @ticket = Pool::Ticket.new(self, @config.max_connections, @origin.may_share?)
-          take_turn(@pool.acquire(@ticket, @origin.key, now), now)
+          handle_pool_result(@pool.acquire(@ticket, @origin.key, now), now)
         end
 
         # Continues with the pool's result. A connection is checked before it is used, and replaced when it is dead or
         # too old.
-        def take_turn(result, now)
-          result = another(result, now) until result.is_a?(Symbol) || usable?(result, now)
+        def handle_pool_result(result, now)
+          result = next_connection(result, now) until result.is_a?(Symbol) || usable?(result, now)
           case result
           when :dial then start_dialling(now)
           when :wait then wait_for_turn(now)
           when :closed then raise Failure, :POOL_CLOSED
-          else use(result, now)
+          else use_connection(result, now)
           end
         end
 
@@ -287,7 +287,7 @@ module Trunkline
           young && connection.alive?
         end
 
-        def another(connection, now)
+        def next_connection(connection, now)
           return @pool.replace(@ticket, connection, false) unless connection.http2
 
           @pool.reconsider(connection)
@@ -306,11 +306,11 @@ module Trunkline
           @collect_at = now + COLLECT_AFTER
         end
 
-        def queued(now)
+        def step_queued(now)
           result = @pool.turn(@ticket)
           if result != :wait
             @timings.queue = now - @began
-            return take_turn(result, now)
+            return handle_pool_result(result, now)
           end
           wants_collection?(now) ? :collect : :wait
         end
@@ -319,16 +319,17 @@ module Trunkline
         def wants_collection?(now)
           return false if now < @collect_at
 
-          wants = Dropped.any_with_callers?
+          wants = Dropped.any_held_by_caller?
           @collect_at = wants ? NEVER : now + COLLECT_AFTER
           wants
         end
 
-        def use(connection, now)
+        def use_connection(connection, now)
           @connection = connection
           stream = connection.stream
-          @http2 = connection.http2 && (@http2 || HTTP2::Talk.new)
-          @used = Used.new(connection.id, @state != :dialling, now - connection.born, stream.tls_version, stream.cipher)
+          @http2 = connection.http2 && (@http2 || HTTP2::ExchangeState.new)
+          @used = Used.new(connection.id, @state != :dialling, now - connection.opened_at, stream.tls_version,
+                           stream.cipher)
           current_attempt.address = connection.address
           @timings.queue ||= 0.0
           @state = :talking
@@ -336,11 +337,11 @@ module Trunkline
           begin_receiving
           begin_sending(now)
           begin_http2 if @http2
-          @only_connects ? leave_connected(now) : :wait
+          @only_connects ? finish_connect_only(now) : :wait
         end
 
         # A connection that was idle keeps its expiry, because the server has received nothing on it.
-        def leave_connected(now)
+        def finish_connect_only(now)
           connection = @connection
           @timings.total = now - @began
           @state = :done
@@ -364,7 +365,7 @@ module Trunkline
 
           result == :wait && @progress_due ? :progress : result
         rescue Failure => error
-          give_up_or_go_again(error, now)
+          fail_or_resend(error, now)
         end
 
         def exchange_bytes(now)
@@ -408,10 +409,10 @@ module Trunkline
         end
 
         def late_result(now)
-          out_of_time(now) if now >= @deadline || now >= @total_deadline
+          check_timeouts(now) if now >= @deadline || now >= @total_deadline
         end
 
-        def out_of_time(now)
+        def check_timeouts(now)
           if now >= @total_deadline
             @allowed = @total_deadline - @began
             return fail_with(Failure.new(:TOTAL_TIMEOUT))

@@ -97,11 +97,11 @@ module Trunkline
 
         # @param error [SystemCallError]
         def self.of_system(code, error, phase: nil)
-          new(code, Failure.words(error.errno), phase: phase, errno: error.errno)
+          new(code, Failure.strerror(error.errno), phase: phase, errno: error.errno)
         end
 
         # @return [String] the message of strerror
-        def self.words(errno) = SystemCallError.new(errno).message
+        def self.strerror(errno) = SystemCallError.new(errno).message
 
         def class_name = FAILURES.fetch(code).first
 

@@ -42,7 +42,7 @@ module Trunkline
         end
 
         # Returns how many bytes of data follow without framing; 0: #next must parse first; NEVER: until the end.
-        def expected
+        def unframed_bytes
           return @remaining if @kind == :length || @state == :chunk_data
           return 0 unless @state == :body
 
@@ -50,7 +50,7 @@ module Trunkline
         end
 
         # Counts data that was consumed without #next.
-        def took(count)
+        def consumed(count)
           @body_bytes += count
           return if @kind == :close
 
@@ -82,10 +82,10 @@ module Trunkline
 
         def hand_over(input)
           left = input.bytesize - @at
-          count = left < (wanted = expected) ? left : wanted
+          count = left < (wanted = unframed_bytes) ? left : wanted
           @from = @at
           @to = @at += count
-          took(count)
+          consumed(count)
           count.positive? ? :data : :more
         end
 

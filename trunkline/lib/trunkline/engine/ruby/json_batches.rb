@@ -11,10 +11,10 @@ module Trunkline
       include Redacted
 
       # Maximum of values in a batch, and of bytes that are scanned at once.
-      MOST = 512
+      BATCH_VALUES = 512
       FEED_BYTES = 256 * 1024
       FORMS = %i[document lines sequence detected].freeze
-      private_constant :MOST, :FEED_BYTES, :FORMS
+      private_constant :BATCH_VALUES, :FEED_BYTES, :FORMS
 
       # @param form [:document, :lines, :sequence, :detected]
       # @param path [Array<String, nil>] for :document; nil stands for every element and member
@@ -47,7 +47,7 @@ module Trunkline
       # @return [String, nil] the next values; nil: the stream has ended, has failed, or more must be fed
       def take
         @taken = []
-        while @taken.size < MOST && (value = @scanner.next_value)
+        while @taken.size < BATCH_VALUES && (value = @scanner.next_value)
           @taken << value
         end
         return if @taken.empty?

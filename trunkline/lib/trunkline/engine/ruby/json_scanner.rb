@@ -90,7 +90,7 @@ module Trunkline
           byte = @offset + @scanner.pos + 1
           byte -= 1 if @scanner.eos? && byte > 1
           kind = %i[too_large too_deep].include?(@failure) ? @failure : :invalid
-          [kind, WORDS.fetch(@failure), byte, @line, place]
+          [kind, WORDS.fetch(@failure), byte, @line, positions]
         end
 
         private
@@ -110,7 +110,7 @@ module Trunkline
         def on_path? = !@wanted && depth == @on_path && depth.positive?
 
         # @return [Array<Integer, nil>] for each level the index of an element, or nil for a member
-        def place
+        def positions
           found = if document?
                     @positions[1, @on_path]
                   else
@@ -279,7 +279,7 @@ module Trunkline
           broken(:too_large) if @scanner.pos - @mark > @most
 
           byte = @offset + @mark + 1
-          found = Value.new(@scanner.string.byteslice(@mark, @scanner.pos - @mark), byte, @value_line, place)
+          found = Value.new(@scanner.string.byteslice(@mark, @scanner.pos - @mark), byte, @value_line, positions)
           @wanted = false
           @mark = nil
           throw(:stopped, found)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "answer"
+require_relative "response_state"
 require_relative "watch"
 require_relative "watch_on_jruby" if RUBY_ENGINE == "jruby"
 require_relative "../../redacted"
@@ -17,15 +17,15 @@ module Trunkline
       class Entry
         include Redacted
 
-        attr_reader :id, :exchange, :answer, :response, :tag
+        attr_reader :id, :exchange, :state, :response, :tag
         # Whether it was cancelled while it was served; whether its Response was added to the results; when to step it
-        # even without an event; the socket and events that it waits for; whether it is in @ready.
-        attr_accessor :cancelled, :told, :due, :socket, :events, :ready
+        # even without an event; the socket and events that it waits for; whether it is in @runnable.
+        attr_accessor :cancelled, :delivered, :due, :socket, :events, :runnable
 
-        def initialize(id, answer, response, tag)
+        def initialize(id, state, response, tag)
           @id = id
-          @answer = answer
-          @exchange = answer.exchange
+          @state = state
+          @exchange = state.exchange
           @response = response
           @tag = tag
           @due = 0.0
@@ -57,34 +57,34 @@ module Trunkline
 
         @pool = pool
         @watch = WATCH.new
-        @bell = @watch.bell
+        @waker = @watch.waker
         @pid = Ruby.pid
         @entries = {}
         @hold = Hold.new
         Ruby::Dropped.watch_multi(self, @hold)
-        @ready = []
-        @told = false # whether this #run has added to the results
-        @parked = {}.compare_by_identity # entries that wait for no socket, for several, or also for the bell
+        @runnable = []
+        @has_results = false # whether this #run has added to the results
+        @checked_entries = {}.compare_by_identity # entries that wait for no socket, for several, or also for the waker
         @next_due = Ruby::NEVER
         @last_id = 0
         @stopped = false
-        @looked_at = 0.0 # when the sockets were last polled
-        @runs_on = false # whether an entry in @ready used its turn without a wait
+        @polled_at = 0.0 # when the sockets were last polled
+        @requeued = false # whether an entry in @runnable used its turn without a wait
         @shares = false # whether one of its exchanges has used a shared connection
       end
 
       # @param tag [Object] identifies the exchange in results
       # @return [Integer] the id for #cancel
       def add(request, deadline, tag)
-        check_here
+        check_thread
         Ruby::Dropped.clean
-        answer = Ruby::Answer.new(Ruby::Exchange.new(@pool, request, deadline, @bell))
-        entry = Entry.new(@last_id += 1, answer, Response._of(request, answer), tag)
-        answer.busy = true
+        state = Ruby::ResponseState.new(Ruby::Exchange.new(@pool, request, deadline, @waker))
+        entry = Entry.new(@last_id += 1, state, Response._of(request, state), tag)
+        state.busy = true
         @entries[entry.id] = entry
         @hold.add(entry.exchange)
-        ready(entry)
-        @bell.wake if @driver # another fiber may be waiting in run
+        make_runnable(entry)
+        @waker.wake if @driver # another fiber may be waiting in run
         entry.id
       end
 
@@ -99,19 +99,19 @@ module Trunkline
         begin
           @driver = Thread.current
           @results = results
-          @told = false
-          @bell.driven = true
+          @has_results = false
+          @waker.driven = true
           run_until_results(timeout ? Ruby.now + timeout : Ruby::NEVER)
         ensure
           @driver = @results = nil
-          @bell.driven = false
+          @waker.driven = false
           depart
         end
       end
 
       # @return [Boolean] false: the exchange has ended
       def cancel(id)
-        check_here
+        check_thread
         raise TypeError, "no implicit conversion of #{id.class} into Integer" unless id.is_a?(Integer)
 
         entry = @entries[id]
@@ -130,7 +130,7 @@ module Trunkline
       # May be called from any thread.
       def wake
         @stopped = true
-        @bell.wake
+        @waker.wake
         nil
       end
 
@@ -138,7 +138,7 @@ module Trunkline
       def close
         return [] if @closed
 
-        check_here
+        check_thread
         left = @entries.each_value.reject(&:cancelled)
         left.each { |entry| drop(entry) }
         @driver ? wake : shut
@@ -150,14 +150,14 @@ module Trunkline
       def shut
         @closed = true
         Ruby::Dropped.unwatch_multi(self)
-        @bell.close
+        @waker.close
       end
 
       def check_open
-        raise ArgumentError, "the multi is closed, or was not initialized" if @closed || @bell.nil?
+        raise ArgumentError, "the multi is closed, or was not initialized" if @closed || @waker.nil?
       end
 
-      def check_here
+      def check_thread
         check_open
         raise ThreadError, "the multi is run by another thread" if @driver && !@driver.equal?(Thread.current)
       end
@@ -170,11 +170,11 @@ module Trunkline
       # ---- run ----
 
       def run_until_results(until_then)
-        until @entries.empty? || @told || @stopped
-          wait_or_look(until_then)
-          ready = @ready
-          @ready = []
-          serve_all(ready)
+        until @entries.empty? || @has_results || @stopped
+          wait_or_poll(until_then)
+          runnable = @runnable
+          @runnable = []
+          serve_all(runnable)
           break if Ruby.now >= until_then
         end
         @stopped = false
@@ -182,12 +182,12 @@ module Trunkline
       end
 
       # An exchange that never has to wait, because its server reads or sends fast enough, must not delay the others.
-      def wait_or_look(until_then)
-        return wait(until_then) if @ready.empty?
-        return unless @runs_on && Ruby.now >= @looked_at + Ruby::Driving::TURN
+      def wait_or_poll(until_then)
+        return wait(until_then) if @runnable.empty?
+        return unless @requeued && Ruby.now >= @polled_at + Ruby::Driving::FIBER_YIELD_INTERVAL
 
-        @runs_on = false
-        Ruby::Driving.let_others_run
+        @requeued = false
+        Ruby::Driving.run_other_fibers
         wait(0)
       end
 
@@ -202,96 +202,96 @@ module Trunkline
       end
 
       # Entries left over after an exception are served by the next run.
-      def serve_all(ready)
-        while (entry = ready.shift)
-          entry.ready = false
+      def serve_all(runnable)
+        while (entry = runnable.shift)
+          entry.runnable = false
           serve(entry) if @entries.key?(entry.id)
         end
       ensure
-        @ready.concat(ready)
+        @runnable.concat(runnable)
       end
 
       def serve(entry)
         @served = entry
-        over = false
-        step_or_give_error(entry)
-        over = true
+        completed = false
+        step_or_fail(entry)
+        completed = true
       ensure
         @served = nil
-        clear_up(entry, over)
+        end_serving(entry, completed)
       end
 
       # A StandardError of the program's code is the result of that call alone.
-      def step_or_give_error(entry)
+      def step_or_fail(entry)
         step(entry)
       rescue StandardError => error
         raise if Interrupts.ended_by?(error)
 
-        give(entry, error)
+        finish_entry(entry, error)
       end
 
       # After an exit, a throw, a kill or an interrupt the exchange is aborted, and the next run returns its failure.
-      def clear_up(entry, well)
+      def end_serving(entry, completed)
         return unless @entries.key?(entry.id)
 
         @shares ||= entry.exchange.shared?
         return remove(entry) if entry.cancelled
-        return if well || entry.exchange.over?
+        return if completed || entry.exchange.ended?
 
         Ruby.uninterruptible { entry.exchange.abort }
-        ready(entry)
+        make_runnable(entry)
       end
 
       # Steps until the exchange must wait, has a result, or its turn is over.
       def step(entry)
         exchange = entry.exchange
-        turn_over = Ruby.now + Ruby::Driving::TURN
+        turn_over = Ruby.now + Ruby::Driving::FIBER_YIELD_INTERVAL
         loop do
           result = Ruby.uninterruptible { exchange.step }
-          return park(entry) if result == :wait && !exchange.progress_due? && exchange.due.positive?
-          return tell(entry, result) unless Ruby::Driving.serve(exchange, result)
-          return run_on(entry) if Ruby.now >= turn_over
+          return watch(entry) if result == :wait && !exchange.progress_due? && exchange.due.positive?
+          return report(entry, result) unless Ruby::Driving.handle_step(exchange, result)
+          return requeue(entry) if Ruby.now >= turn_over
         end
       end
 
-      def run_on(entry)
-        @runs_on = true
-        ready(entry)
+      def requeue(entry)
+        @requeued = true
+        make_runnable(entry)
       end
 
-      def tell(entry, result)
+      def report(entry, result)
         exchange = entry.exchange
-        tell_news(entry) if exchange.streaming?
+        add_stream_results(entry) if exchange.streaming?
         case result
-        when :failed then give(entry, exchange.error)
+        when :failed then finish_entry(entry, exchange.error)
         when :done
-          return run_on(entry) if exchange.data?
+          return requeue(entry) if exchange.data?
 
-          entry.answer.conclude
-          exchange.streaming? ? give(entry, nil) : give(entry, entry.response, entry.response.status)
-        else run_on(entry)
+          entry.state.conclude
+          exchange.streaming? ? finish_entry(entry, nil) : finish_entry(entry, entry.response, entry.response.status)
+        else requeue(entry)
         end
       end
 
       # Adds the Response when its head has arrived, and a piece of the body; both may come in one step, and before a
       # failure.
-      def tell_news(entry)
+      def add_stream_results(entry)
         exchange = entry.exchange
-        if !entry.told && exchange.head
-          entry.told = true
+        if !entry.delivered && exchange.head
+          entry.delivered = true
           add_result(entry, entry.response)
         end
         add_result(entry, exchange.take_body) if exchange.data?
       end
 
-      def give(entry, result, status = nil)
+      def finish_entry(entry, result, status = nil)
         add_result(entry, result, status) unless entry.cancelled
         remove(entry)
       end
 
       def add_result(entry, result, status = nil)
         @results.push(entry.tag, result, status)
-        @told = true
+        @has_results = true
       end
 
       # Removes an entry without a result.
@@ -302,35 +302,35 @@ module Trunkline
       def remove(entry)
         @entries.delete(entry.id)
         @hold.remove(entry.exchange)
-        unpark(entry)
-        entry.answer.finish
-        entry.answer.busy = false
+        unwatch(entry)
+        entry.state.finish
+        entry.state.busy = false
       end
 
       # ---- waiting ----
 
       # Records what the exchange waits for.
-      def park(entry)
+      def watch(entry)
         exchange = entry.exchange
         entry.due = exchange.due
         @next_due = entry.due if entry.due < @next_due
         socket = exchange.sockets
-        one = socket.is_a?(IO)
-        return if one && socket.equal?(entry.socket) && exchange.events == entry.events
+        single = socket.is_a?(IO)
+        return if single && socket.equal?(entry.socket) && exchange.events == entry.events
 
-        unpark(entry)
-        @parked[entry] = true if !one || exchange.shared?
-        watch(entry, socket, exchange.events) if one
+        unwatch(entry)
+        @checked_entries[entry] = true if !single || exchange.shared?
+        watch_socket(entry, socket, exchange.events) if single
       end
 
-      def watch(entry, socket, events)
+      def watch_socket(entry, socket, events)
         entry.socket = socket
         entry.events = events
         @watch.add(entry, socket, events)
       end
 
-      def unpark(entry)
-        @parked.delete(entry)
+      def unwatch(entry)
+        @checked_entries.delete(entry)
         return unless entry.socket
 
         @watch.remove(entry, entry.socket)
@@ -338,28 +338,28 @@ module Trunkline
       end
 
       def wait(until_then)
-        return end_those_of_the_parent unless @pid == Ruby.pid
+        return fail_all_after_fork unless @pid == Ruby.pid
 
         due = [@next_due, until_then].min
         timeout = [due - Ruby.now, 0].max
         timeout = nil if timeout > Ruby::LONG
-        others = @parked.empty? ? NONE : @parked.each_key.flat_map { |entry| sockets_of(entry) }
-        others = @watch.wait(others, timeout) { |entry| ready(entry) }
-        @parked.each_key { |entry| ready(entry) if called?(entry, others) }
+        others = @checked_entries.empty? ? NONE : @checked_entries.each_key.flat_map { |entry| sockets_of(entry) }
+        others = @watch.wait(others, timeout) { |entry| make_runnable(entry) }
+        @checked_entries.each_key { |entry| make_runnable(entry) if woken?(entry, others) }
         take_due
       end
 
       # Makes each call fail at its next step in a forked child, where the sockets are closed.
-      def end_those_of_the_parent
+      def fail_all_after_fork
         @pid = Ruby.pid
         @entries.each_value do |entry|
-          unpark(entry)
-          ready(entry)
+          unwatch(entry)
+          make_runnable(entry)
         end
       end
 
-      def called?(entry, written)
-        entry.exchange.called? || (!written.empty? && sockets_of(entry).intersect?(written))
+      def woken?(entry, others)
+        entry.exchange.needs_step? || (!others.empty? && sockets_of(entry).intersect?(others))
       end
 
       # Returns the sockets of an entry that waits for several.
@@ -368,22 +368,22 @@ module Trunkline
         sockets.is_a?(Array) ? sockets : []
       end
 
-      def ready(entry)
-        return if entry.ready
+      def make_runnable(entry)
+        return if entry.runnable
 
-        entry.ready = true
-        @ready << entry
+        entry.runnable = true
+        @runnable << entry
       end
 
       def take_due
-        @looked_at = now = Ruby.now
+        @polled_at = now = Ruby.now
         return if now < @next_due
 
         next_due = Ruby::NEVER
         @entries.each_value do |entry|
-          next if entry.ready
+          next if entry.runnable
 
-          if entry.due <= now then ready(entry)
+          if entry.due <= now then make_runnable(entry)
           elsif entry.due < next_due then next_due = entry.due
           end
         end

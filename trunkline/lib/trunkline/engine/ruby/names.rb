@@ -15,14 +15,14 @@ module Trunkline
         FRESH = 60.0
         FAILED_FRESH = 1.0
         THREAD_IDLE = 10.0
-        MOST_BYTES = 255
+        MAX_NAME = 255
         IPV4 = /\A(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\z)|\z)){4}\z/
         # Errors, besides Ruby's, that are raised when Java has no file descriptor left for a look-up.
         OF_JAVA = RUBY_ENGINE == "jruby" ? [Java::JavaLang::RuntimeException, Java::JavaLang::LinkageError] : []
-        private_constant :OF_JAVA, :FRESH, :FAILED_FRESH, :THREAD_IDLE, :MOST_BYTES, :IPV4
+        private_constant :OF_JAVA, :FRESH, :FAILED_FRESH, :THREAD_IDLE, :MAX_NAME, :IPV4
 
-        # A cached name. answer: an Array of Addrinfo, a Failure, or nil while the name is being resolved.
-        Entry = Struct.new(:host, :answer, :answered_at, :wakers, :known) { include Redacted }
+        # A cached name. result: an Array of Addrinfo, a Failure, or nil while the name is being resolved.
+        Entry = Struct.new(:host, :result, :resolved_at, :wakers, :known) { include Redacted }
         private_constant :Entry
 
         @lock = Lock.new
@@ -44,15 +44,15 @@ module Trunkline
             return [literal] if literal
 
             check_length(host)
-            answer = @lock.synchronize { find_or_ask(host, max_age, waker) }
-            raise answer if answer.is_a?(Failure)
+            result = @lock.synchronize { find_or_enqueue(host, max_age, waker) }
+            raise result if result.is_a?(Failure)
 
-            answer
+            result
           end
 
           # @param host [String] a host whose addresses did not respond
           def forget(host)
-            @lock.synchronize { @entries.delete(host) if @entries[host]&.answer }
+            @lock.synchronize { @entries.delete(host) if @entries[host]&.result }
           end
 
           # A forked child has none of the threads, so the parent's look-ups would never end.
@@ -76,31 +76,31 @@ module Trunkline
           end
 
           def check_length(host)
-            return if host.bytesize.between?(1, MOST_BYTES)
+            return if host.bytesize.between?(1, MAX_NAME)
 
-            detail = "a host name has 1 to #{MOST_BYTES} bytes; this one has #{host.bytesize}"
+            detail = "a host name has 1 to #{MAX_NAME} bytes; this one has #{host.bytesize}"
             raise Failure.new(:RESOLVE, detail, phase: :resolve)
           end
 
-          def find_or_ask(host, max_age, waker)
+          def find_or_enqueue(host, max_age, waker)
             entry = @entries[host]
-            return ask(host, false, waker) if entry.nil?
-            return answer_of(entry, host, max_age, waker) if entry.answer
+            return enqueue(host, false, waker) if entry.nil?
+            return cached_result(entry, host, max_age, waker) if entry.result
 
             entry.wakers << waker unless entry.wakers.include?(waker)
             nil
           end
 
-          def answer_of(entry, host, max_age, waker)
-            failed = entry.answer.is_a?(Failure)
+          def cached_result(entry, host, max_age, waker)
+            failed = entry.result.is_a?(Failure)
             fresh = failed ? FAILED_FRESH : [FRESH, max_age].min
-            return ask(host, entry.known, waker) if Ruby.now - entry.answered_at >= fresh
+            return enqueue(host, entry.known, waker) if Ruby.now - entry.resolved_at >= fresh
 
             @entries[host] = @entries.delete(host) # the least recently used entry is evicted first
-            entry.answer
+            entry.result
           end
 
-          def ask(host, known, waker)
+          def enqueue(host, known, waker)
             @entries.delete(host)
             if @queue.size >= Limits::NAMES_QUEUED
               return Failure.new(:RESOLVE, "#{host}: more than #{Limits::NAMES_QUEUED} names wait to be looked up",
@@ -124,8 +124,8 @@ module Trunkline
 
           def serve
             while (entry = @lock.synchronize { next_entry })
-              answer = look_up(entry.host)
-              @lock.synchronize { answered(entry, answer) }.each(&:wake)
+              result = look_up(entry.host)
+              @lock.synchronize { set_result(entry, result) }.each(&:wake)
             end
           end
 
@@ -145,11 +145,11 @@ module Trunkline
             @queue.shift
           end
 
-          def answered(entry, answer)
-            entry.answer = answer
-            entry.answered_at = Ruby.now
-            entry.known ||= !answer.is_a?(Failure)
-            @entries.delete(@entries.first.first) while @entries.size > Limits::NAMES && @entries.first.last.answer
+          def set_result(entry, result)
+            entry.result = result
+            entry.resolved_at = Ruby.now
+            entry.known ||= !result.is_a?(Failure)
+            @entries.delete(@entries.first.first) while @entries.size > Limits::NAMES && @entries.first.last.result
             entry.wakers.tap { entry.wakers = [] }
           end
 
@@ -162,7 +162,7 @@ module Trunkline
             words = error.message.sub(/\Agetaddrinfo(?:\(\d\))?: /, "")
             Failure.new(:RESOLVE, "#{host}: #{words}", phase: :resolve)
           rescue SystemCallError => error
-            Failure.new(:RESOLVE, "#{host}: #{Failure.words(error.errno)}", phase: :resolve, errno: error.errno)
+            Failure.new(:RESOLVE, "#{host}: #{Failure.strerror(error.errno)}", phase: :resolve, errno: error.errno)
           rescue IOError, *OF_JAVA => error
             Failure.new(:RESOLVE, "#{host}: #{error.message}", phase: :resolve)
           end

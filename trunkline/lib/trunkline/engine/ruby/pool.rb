@@ -26,7 +26,7 @@ module Trunkline
         attr_reader :pool, :key, :idle, :shared, :queue, :diallers
         # Number of connections in use and of permits to open one; since when one is being opened; how many calls the
         # last shared connection accepted; whether the server uses HTTP/1.1; whether the last dial failed.
-        attr_accessor :in_use, :unsettled_since, :most, :unshared, :in_vain
+        attr_accessor :in_use, :dialling_since, :most, :unshared, :dial_failed
 
         def initialize(pool, key)
           @pool = pool
@@ -36,8 +36,8 @@ module Trunkline
           @queue = []
           @diallers = []
           @in_use = @most = 0
-          @unsettled_since = 0.0
-          @unshared = @in_vain = false
+          @dialling_since = 0.0
+          @unshared = @dial_failed = false
         end
 
         def empty? = @in_use.zero? && @idle.empty? && @shared.empty? && @queue.empty?
@@ -50,10 +50,10 @@ module Trunkline
         attr_reader :limit, :may_share
         # The bucket where it has a permit, or waits; the connection that it was assigned while it waited; whether it
         # waits; whether #turn must be called; the time before which a connection must not have been opened, or nil.
-        attr_accessor :bucket, :granted, :waiting, :called, :opened_after
+        attr_accessor :bucket, :granted, :waiting, :turn_due, :min_opened_at
         # Whether other tickets wait for the result of its dial, and whether the dial failed; since when it waits, and
         # until when it waits for other tickets' dials.
-        attr_accessor :dialling, :in_vain, :since, :patient_until
+        attr_accessor :dialling, :dial_failed, :since, :sharing_wait_deadline
 
         # @param exchange [Ruby::Exchange]
         # @param may_share [Boolean] whether a connection for it may speak HTTP/2
@@ -62,14 +62,14 @@ module Trunkline
           @limit = limit
           @may_share = may_share
           @since = 0.0
-          @patient_until = Ruby::NEVER
+          @sharing_wait_deadline = Ruby::NEVER
         end
 
         # Created when it begins to wait: most calls need none.
         def waker = @exchange.waker
 
-        def call
-          @called = true
+        def make_turn_due
+          @turn_due = true
           waker.wake
         end
       end
@@ -127,7 +127,7 @@ module Trunkline
           all.each do |pool|
             due_of_pool, evicted = pool.evict_due(now)
             evicted.each { |one| one.close(true) }
-            due = [due, due_of_pool, pool.tend(now)].min
+            due = [due, due_of_pool, pool.maintain_shared(now)].min
           end
           due
         end
@@ -163,14 +163,14 @@ module Trunkline
         end
       end
 
-      # @param owner [Integer, nil] the client family that opened them; nil: all
+      # @param owner [Integer, nil] the owner id of the clients that opened them; nil: all
       # @return [Integer] how many were idle. Connections in use are closed when they are returned
       def close_idle(owner)
         Pool.check_fork
         evicted = Pool.locked do
-          own = @all.keys.select { |one| owner.nil? || one.owner == owner }
-          own.each { |one| one.unwanted = true }
-          own.select { |one| @idle.key?(one) }.each { |one| evict(one) }
+          connections = @all.keys.select { |one| owner.nil? || one.owner == owner }
+          connections.each { |one| one.unwanted = true }
+          connections.select { |one| @idle.key?(one) }.each { |one| evict(one) }
         end
         evicted.each { |one| one.close(true) }.size
       end
@@ -179,7 +179,7 @@ module Trunkline
       def close
         Pool.locked do
           @closed = true
-          @buckets.each_value { |bucket| bucket.queue.each(&:call) }
+          @buckets.each_value { |bucket| bucket.queue.each(&:make_turn_due) }
         end
         close_idle(nil)
         nil
@@ -199,7 +199,7 @@ module Trunkline
           ticket.granted = nil
           ticket.since = now
           granted = grant(bucket, ticket) if bucket.queue.empty? || bucket.queue.all? { |one| one.waker.away? }
-          next join(bucket, ticket) unless granted
+          next enqueue(bucket, ticket) unless granted
 
           ticket.bucket = granted == :dial ? bucket : nil
           granted
@@ -209,12 +209,12 @@ module Trunkline
       # Returns what a waiting ticket has got meanwhile, as #acquire does.
       def turn(ticket)
         LOCK.synchronize do
-          ticket.called = false
+          ticket.turn_due = false
           next take_granted(ticket) if ticket.granted
           return :closed if @closed || ticket.bucket.nil? || ticket.bucket.pool != self || !known?(ticket.bucket)
 
-          ticket.patient_until = Ruby::NEVER
-          serve(ticket.bucket) if ticket.waiting # it was skipped while its driver was away
+          ticket.sharing_wait_deadline = Ruby::NEVER
+          serve_waiters(ticket.bucket) if ticket.waiting # it was skipped while its driver was away
           next :wait if ticket.waiting
 
           ticket.granted ? take_granted(ticket) : :dial
@@ -231,7 +231,7 @@ module Trunkline
           remove(connection)
           other = take_idle(bucket) unless fresh
           ticket.bucket = other ? nil : bucket
-          other || let_dial(bucket, ticket)
+          other || begin_dial(bucket, ticket)
         end
         connection.close(false)
         result
@@ -245,7 +245,7 @@ module Trunkline
           bucket = ticket.bucket
           next unless bucket && known?(bucket)
 
-          ticket.waiting ? leave_queue(bucket, ticket) : give_up(bucket, ticket)
+          ticket.waiting ? leave_queue(bucket, ticket) : return_permit(bucket, ticket)
           nil
         end
         ticket.bucket = ticket.granted = nil
@@ -263,18 +263,18 @@ module Trunkline
       # Returns a connection to the pool, where other calls may use it until `idle_until`.
       def checkin(connection, now, idle_until)
         evicted = nil
-        kept = LOCK.synchronize do
+        stored = LOCK.synchronize do
           bucket = connection.bucket
           next false unless bucket && !@closed && !connection.unwanted && idle_until > now
 
           connection.idle_until = idle_until
           bucket.idle << connection
           @idle[connection] = true
-          release(bucket)
+          release_slot(bucket)
           evicted = evict(@idle.first.first) if @idle.size > @max_idle
           true
         end
-        return discard(connection, true) unless kept
+        return discard(connection, true) unless stored
 
         evicted&.close(true)
         Ruby::Reaper.expect(idle_until)
@@ -285,7 +285,7 @@ module Trunkline
         LOCK.synchronize do
           if (bucket = connection.bucket)
             remove(connection)
-            release(bucket)
+            release_slot(bucket)
           end
         end
         connection.close(notify)
@@ -327,17 +327,17 @@ module Trunkline
       # Serves tickets in the order of the queue. A ticket whose driver is away is skipped, and woken so that it calls
       # #turn when its driver is back; a ticket that accepts only new connections leaves an idle one to later tickets.
       # The caller holds the lock.
-      def serve(bucket)
+      def serve_waiters(bucket)
         bucket.queue.dup.each do |ticket|
-          next ticket.call if ticket.waker.away?
+          next ticket.make_turn_due if ticket.waker.away?
 
           granted = grant(bucket, ticket)
-          break unless granted || ticket.opened_after
+          break unless granted || ticket.min_opened_at
           next unless granted
 
           dequeue(bucket, ticket)
           ticket.granted = granted == :dial ? nil : granted
-          ticket.call
+          ticket.make_turn_due
         end
       end
 
@@ -359,7 +359,7 @@ module Trunkline
         return if bucket.in_use >= ticket.limit || waits_for_others?(bucket, ticket)
         return unless begin_use(bucket, ticket)
 
-        (take_idle(bucket) unless ticket.opened_after) || let_dial(bucket, ticket)
+        (take_idle(bucket) unless ticket.min_opened_at) || begin_dial(bucket, ticket)
       end
 
       # Counts a connection, or the permit to open one. @return [Boolean] whether the limits allow it
@@ -375,12 +375,12 @@ module Trunkline
         @all[connection] = true
         @opened += 1
         bucket.unshared = ticket.may_share && connection.http2.nil?
-        bucket.in_vain = false
+        bucket.dial_failed = false
         add_shared(connection, bucket) if connection.http2
         return unless ticket.dialling
 
-        dial_is_over(bucket, ticket)
-        serve(bucket)
+        end_dial(bucket, ticket)
+        serve_waiters(bucket)
       end
 
       def take_idle(bucket)
@@ -396,7 +396,7 @@ module Trunkline
         ticket.granted.tap { ticket.granted = nil }
       end
 
-      def join(bucket, ticket)
+      def enqueue(bucket, ticket)
         ticket.waker
         ticket.bucket = bucket
         ticket.waiting = true
@@ -413,24 +413,24 @@ module Trunkline
 
       def leave_queue(bucket, ticket)
         dequeue(bucket, ticket)
-        serve(bucket)
+        serve_waiters(bucket)
         tidy(bucket)
       end
 
-      def give_up(bucket, ticket)
-        dial_is_over(bucket, ticket)
+      def return_permit(bucket, ticket)
+        end_dial(bucket, ticket)
         if ticket.granted
           bucket.idle << ticket.granted
           @idle[ticket.granted] = true
         end
-        release(bucket)
+        release_slot(bucket)
       end
 
-      def release(bucket)
+      def release_slot(bucket)
         bucket.in_use -= 1
-        serve(bucket) unless bucket.queue.empty?
+        serve_waiters(bucket) unless bucket.queue.empty?
         tidy(bucket)
-        Ruby::Capacity.give
+        Ruby::Capacity.release
       end
 
       def remove(connection)

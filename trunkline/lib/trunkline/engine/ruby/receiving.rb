@@ -16,8 +16,8 @@ module Trunkline
         DIRECT_READ = 16 * 1024
         READS_AT_ONCE = 32
         # Bytes of a coded body that are decoded at once for a caller that reads in pieces.
-        UNPACK_AT_ONCE = 1024
-        private_constant :FIRST_READ, :BULK_READ, :DIRECT_READ, :READS_AT_ONCE, :UNPACK_AT_ONCE
+        DECODE_AT_ONCE = 1024
+        private_constant :FIRST_READ, :BULK_READ, :DIRECT_READ, :READS_AT_ONCE, :DECODE_AT_ONCE
 
         attr_reader :head, :early_hints
 
@@ -72,7 +72,7 @@ module Trunkline
           @informational = 0
           @at = 0
           @input.clear
-          @piece = nil
+          @undecoded = nil
           begin_head(false)
         end
 
@@ -108,7 +108,7 @@ module Trunkline
         def read_more(now)
           @again = false
           came = read_some(now)
-          return complete_head ? :came : ended if came == :ended
+          return complete_head ? :came : at_end if came == :ended
 
           @events = :write if came == :wait_writable
           came
@@ -207,7 +207,7 @@ module Trunkline
         def take_body_bytes
           framing = @framing
           until enough?
-            next unpack if @piece
+            next decode_more if @undecoded
 
             result = framing.next(@input, @at)
             @at = framing.at
@@ -220,26 +220,26 @@ module Trunkline
         end
 
         def deliver(piece)
-          return @piece = piece if @codings && @streaming
+          return @undecoded = piece if @codings && @streaming
 
           @codings ? @codings.feed(piece) { |bytes| add(bytes) } : add(piece)
         end
 
         # Decodes a part of the received bytes.
-        def unpack
-          part = @piece.byteslice(0, UNPACK_AT_ONCE)
-          rest = @piece.byteslice(UNPACK_AT_ONCE..)
-          @piece = rest unless rest.nil? || rest.empty?
-          @piece = nil if rest.nil? || rest.empty?
+        def decode_more
+          part = @undecoded.byteslice(0, DECODE_AT_ONCE)
+          rest = @undecoded.byteslice(DECODE_AT_ONCE..)
+          @undecoded = rest unless rest.nil? || rest.empty?
+          @undecoded = nil if rest.nil? || rest.empty?
           @codings.feed(part) { |bytes| add(bytes) }
         end
 
         def add(bytes)
-          count(bytes.bytesize)
+          count_delivered(bytes.bytesize)
           @body_bytes.empty? ? @body_bytes = bytes : @body_bytes << bytes
         end
 
-        def count(bytes)
+        def count_delivered(bytes)
           @delivered += bytes
           return unless @body_limit.positive? && @delivered > @body_limit
 
@@ -251,7 +251,7 @@ module Trunkline
 
         # @return [Symbol] :came, :ended, :wait_readable or :wait_writable
         def read_some(now)
-          expected = @head && @codings.nil? && input_empty? ? @framing.expected : 0
+          expected = @head && @codings.nil? && input_empty? ? @framing.unframed_bytes : 0
           direct = expected >= DIRECT_READ
           came = direct ? read_direct(expected) : read_input
           return came || :ended if came.nil? || came.is_a?(Symbol)
@@ -261,7 +261,7 @@ module Trunkline
           enter(:read, now)
           :came
         rescue Failure => error
-          raise broke(error)
+          raise read_failure(error)
         end
 
         def read_input
@@ -283,8 +283,8 @@ module Trunkline
           came = @connection.stream.read([expected, BULK_READ].min, scratch)
           return came unless came.is_a?(String)
 
-          @framing.took(came.bytesize)
-          count(came.bytesize)
+          @framing.consumed(came.bytesize)
+          count_delivered(came.bytesize)
           @body_bytes << came
           came
         end
@@ -299,7 +299,7 @@ module Trunkline
         # ---- ends ----
 
         # The connection has ended: this either completes the body, or is an error.
-        def ended
+        def at_end
           clean = !@connection.stream.truncated?
           if @head
             raise described(cut_short(clean ? :TRUNCATED : :TRUNCATED_TLS)) unless @framing.ended?(clean)
@@ -322,7 +322,7 @@ module Trunkline
           @again = true
         end
 
-        def broke(failure)
+        def read_failure(failure)
           midway = @head || !@input.empty?
           return described(failure) unless midway && failure.code == :RESET
 

@@ -7,9 +7,9 @@ module Trunkline
     NAME = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+\z/n
     VALUE = /\A[\t\x20-\x7e\x80-\xff]*\z/n
     FIELD = /^([^:]*): ([^\r]*)\r\n/n
-    NOTHING_ASKED = { upgrades: false, streaming: false, follow: false, early_hints: nil, progress: nil,
-                      template: nil }.freeze
-    private_constant :TARGET, :NAME, :VALUE, :FIELD, :NOTHING_ASKED
+    DEFAULT_OPTIONS = { upgrades: false, streaming: false, follow: false, early_hints: nil, progress: nil,
+                        template: nil }.freeze
+    private_constant :TARGET, :NAME, :VALUE, :FIELD, :DEFAULT_OPTIONS
 
     class << self
       alias _allocate allocate
@@ -21,7 +21,7 @@ module Trunkline
       raise TypeError, "wrong argument type #{method.class} (expected String)" unless method.is_a?(String)
       raise TypeError, "wrong argument type #{fields.class} (expected Array)" unless fields.is_a?(Array)
 
-      @asked = NOTHING_ASKED
+      @options = DEFAULT_OPTIONS
       @method = method.dup.freeze
       @uri = [uri]
       @content = body
@@ -33,33 +33,33 @@ module Trunkline
       freeze
     end
 
-    # @param asked [Hash] with keys of NOTHING_ASKED; with all of them when it is frozen
+    # @param options [Hash] with keys of DEFAULT_OPTIONS; with all of them when it is frozen
     # @api private
-    def _take(asked)
-      @asked = asked.frozen? ? asked : NOTHING_ASKED.merge(asked)
+    def _take(options)
+      @options = options.frozen? ? options : DEFAULT_OPTIONS.merge(options)
     end
 
     # @api private
-    def _asked = complete(@asked)
+    def _options = complete(@options)
 
-    # @param place [#origin, #target, #uri, #sendable] the destination; uri nil: it is built when needed; sendable: the
-    #   target and the method need no check
+    # @param destination [#origin, #target, #uri, #sendable] uri nil: it is built when needed; sendable: the target and
+    #   the method need no check
     # @param lines [#text, #expects, #close] the header fields
     # @return [self] frozen
     # @raise [InvalidRequest]
     # @api private
-    def _compose(builder, place, method, content, length, lines)
+    def _compose(builder, destination, method, content, length, lines)
       @builder = builder
-      @origin = place.origin
+      @origin = destination.origin
       @method = method
-      @uri = [place.uri]
+      @uri = [destination.uri]
       @content = content
       @content_length = length
       @expects = lines.expects
       @close = lines.close
-      @target = place.target
+      @target = destination.target
       # The message contains neither, since a target may hold a credential.
-      unless place.sendable || (@target.ascii_only? && TARGET.match?(@target) && NAME.match?(method))
+      unless destination.sendable || (@target.ascii_only? && TARGET.match?(@target) && NAME.match?(method))
         raise InvalidRequest, "the method or the target is none that HTTP allows (RFC 9112 3)"
       end
 
@@ -71,10 +71,10 @@ module Trunkline
 
     def method = complete(@method)
 
-    def follow = @asked[:follow]
-    def template = @asked[:template]
-    def progress = @asked[:progress]
-    def streaming? = @asked[:streaming]
+    def follow = @options[:follow]
+    def template = @options[:template]
+    def progress = @options[:progress]
+    def streaming? = @options[:streaming]
     def target = complete(@target)
 
     def uri
@@ -101,7 +101,7 @@ module Trunkline
 
       content = content.dup.freeze if content.is_a?(String)
       copy = Request._allocate
-      copy._copy(self, content, @asked.merge(streaming: streaming ? true : false, progress: content && progress))
+      copy._copy(self, content, @options.merge(streaming: streaming ? true : false, progress: content && progress))
     end
 
     # @api private
@@ -122,11 +122,11 @@ module Trunkline
     # @api private
     def _expects? = @expects
     # @api private
-    def _says_close? = @close
+    def _sends_close? = @close
     # @api private
-    def _upgrades? = @asked[:upgrades]
+    def _upgrades? = @options[:upgrades]
     # @api private
-    def _early_hints = @asked[:early_hints]
+    def _early_hints = @options[:early_hints]
 
     def initialize_copy(_other)
       raise NoMethodError, "undefined method `initialize_copy' for #{inspect}"
@@ -136,10 +136,10 @@ module Trunkline
     protected
 
     # @api private
-    def _copy(other, content, asked)
+    def _copy(other, content, options)
       other.instance_variables.each { |name| instance_variable_set(name, other.instance_variable_get(name)) }
       @content = content
-      @asked = asked.freeze
+      @options = options.freeze
       freeze
     end
 

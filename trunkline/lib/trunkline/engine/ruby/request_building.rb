@@ -29,9 +29,9 @@ module Trunkline
 
     # The destination of a request. userinfo: the Authorization value from its URL; sendable: whether the target has
     # only characters that can be sent.
-    Place = Struct.new(:origin, :target, :uri, :userinfo, :sendable) { include Redacted }
+    Destination = Struct.new(:origin, :target, :uri, :userinfo, :sendable) { include Redacted }
     # The content of a request.
-    Carried = Struct.new(:content, :type, :json, :multipart, :given) do
+    Payload = Struct.new(:content, :type, :json, :multipart, :given) do
       include Redacted
 
       def length
@@ -44,8 +44,8 @@ module Trunkline
     # The header fields as they are sent; whether to wait for 100 (Continue) before the content, and whether the
     # connection is closed afterwards.
     Lines = Struct.new(:text, :expects, :close) { include Redacted }
-    NO_CONTENT = Carried.new(nil, nil, false, false, false).freeze
-    private_constant :Place, :Carried, :Lines, :NO_CONTENT
+    NO_CONTENT = Payload.new(nil, nil, false, false, false).freeze
+    private_constant :Destination, :Payload, :Lines, :NO_CONTENT
 
     # Returns whether all options belong to the call, and none is computed for each request.
     def self.per_call?(options)
@@ -70,7 +70,7 @@ module Trunkline
     private_class_method :computed?, :callable?
 
     # @param value [String] the value of a Connection field
-    def self.says_close?(value)
+    def self.sends_close?(value)
       value.split(",").any? { |one| one.strip.casecmp?("close") }
     end
 
@@ -78,46 +78,48 @@ module Trunkline
     def build(method, location, options, streaming)
       refuse_without_timeout unless @engine_config
       options = take_options(options)
-      place = place_of(location)
-      place.origin = open_tunnel(place.origin.url) if streaming == :upgrade && place.origin.absolute_form?
+      destination = destination_of(location)
+      origin = destination.origin
+      destination.origin = open_tunnel(origin.url) if streaming == :upgrade && origin.absolute_form?
       query = options[:params] ? encode_params(options[:params]) : @facts[:query]
-      carried = carried_of(options)
-      method = usual_method(method, carried)
+      payload = payload_of(options)
+      method = usual_method(method, payload)
       bearer = options[:bearer]
       basic = options[:basic]
       credentials = authorization(bearer, basic) unless bearer.nil? && basic.nil?
       request = Request._allocate
-      request._take(asked(options, streaming, carried))
-      compose(request, method, place, query, carried, fields_of(place, carried, options, credentials))
+      request._take(call_options(options, streaming, payload))
+      compose(request, method, destination, query, payload, fields_of(destination, payload, options, credentials))
     end
 
     def next_unusual(locations, from)
       from.upto(locations.size - 1) do |at|
         location = locations[at]
-        return at unless @engine_config && location.is_a?(String) && usual_place(location)
+        return at unless @engine_config && location.is_a?(String) && usual_destination(location)
       end
       nil
     end
 
     def rebuild(request, method, url, fields, with_content)
-      place = place_of_url(url)
+      destination = destination_of_url(url)
       content = request.content if with_content
-      carried = Carried.new(content, nil, false, false, !content.nil?)
-      method = usual_method(method, carried)
+      payload = Payload.new(content, nil, false, false, !content.nil?)
+      method = usual_method(method, payload)
       other = Request._allocate
-      other._take(request._asked.merge(progress: content && request.progress))
-      compose(other, method, place, "", carried, [checked_pairs(fields)])
+      other._take(request._options.merge(progress: content && request.progress))
+      compose(other, method, destination, "", payload, [checked_pairs(fields)])
     end
 
     def raw(method, url, target, fields, content, length, streaming)
-      place = place_of_url(url)
-      place.target = target
-      place.uri = nil
+      destination = destination_of_url(url)
+      destination.target = target
+      destination.uri = nil
       request = Request._allocate
       request._take(streaming: streaming ? true : false)
       pairs = checked_pairs(fields.each_slice(2).to_a)
       content = content.dup.freeze if content.is_a?(String)
-      request._compose(self, place, method.dup.freeze, content, length, Lines.new(lines(pairs), true, close?(pairs)))
+      field_lines = Lines.new(lines(pairs), true, close?(pairs))
+      request._compose(self, destination, method.dup.freeze, content, length, field_lines)
     end
 
     private
@@ -127,9 +129,11 @@ module Trunkline
       @facts = facts
       @client_fields = fields
       @unbound = unbound
-      @own_names = fields.select(&:last).to_h { |name, _| [name.downcase, true] }
+      @client_field_names = fields.select(&:last).to_h { |name, _| [name.downcase, true] }
       @origins = {}
-      @usually_asked = [false, true, :upgrade].to_h { |how| [how, asked_by_itself({}, how, NO_CONTENT).freeze] }.freeze
+      @default_call_options = [false, true, :upgrade].to_h do |mode|
+        [mode, build_call_options({}, mode, NO_CONTENT).freeze]
+      end.freeze
       @plain_lines = {}.compare_by_identity
       self
     end
@@ -146,22 +150,22 @@ module Trunkline
 
     # ---- destination ----
 
-    def place_of(location) = usual_place(location) || unusual_place(location)
+    def destination_of(location) = usual_destination(location) || unusual_destination(location)
 
-    # @return [Place, nil] nil: the URL class must parse it
-    def usual_place(location)
-      return base_place if location.nil? || location == ""
+    # @return [Destination, nil] nil: the URL class must parse it
+    def usual_destination(location)
+      return base_destination if location.nil? || location == ""
       return unless location.is_a?(String) && location.ascii_only?
 
       if location.start_with?("http") && (prefix = location[ORIGIN])
-        origin = @origins[prefix] and absolute_place(origin, location.byteslice(prefix.bytesize..))
+        origin = @origins[prefix] and absolute_destination(origin, location.byteslice(prefix.bytesize..))
       elsif usual_reference?(location)
-        Place.new(base_origin, "#{folder_before(location)}#{location}", nil, nil, true)
+        Destination.new(base_origin, "#{folder_before(location)}#{location}", nil, nil, true)
       end
     end
 
-    def base_place
-      target = @facts[:base_target] and Place.new(base_origin, target)
+    def base_destination
+      target = @facts[:base_target] and Destination.new(base_origin, target)
     end
 
     def usual_reference?(location)
@@ -176,10 +180,10 @@ module Trunkline
       location.start_with?("//") || location.include?("/.")
     end
 
-    def absolute_place(origin, rest)
+    def absolute_destination(origin, rest)
       return unless sendable?(rest)
 
-      Place.new(origin, rest.start_with?("/") ? rest : "/#{rest}", nil, nil, true)
+      Destination.new(origin, rest.start_with?("/") ? rest : "/#{rest}", nil, nil, true)
     end
 
     def folder_before(reference)
@@ -192,76 +196,78 @@ module Trunkline
 
     def base_origin = @base_origin ||= origin_of(@facts[:base])
 
-    def unusual_place(location)
+    def unusual_destination(location)
       url = resolve(location)
-      place = place_of_url(url)
+      destination = destination_of_url(url)
       if url.userinfo
-        place.uri = nil
-        place.userinfo = authorization(nil, url.userinfo)
+        destination.uri = nil
+        destination.userinfo = authorization(nil, url.userinfo)
       elsif location.is_a?(String) && (prefix = location.b[ORIGIN])
-        know(prefix, place.origin)
+        remember_origin(prefix, destination.origin)
       end
-      place
+      destination
     end
 
-    def place_of_url(url) = Place.new(origin_of(url), url.target, url)
+    def destination_of_url(url) = Destination.new(origin_of(url), url.target, url)
 
     def origin_of(url)
-      @origins[url.origin] || know(url.origin, open_origin(url))
+      @origins[url.origin] || remember_origin(url.origin, open_origin(url))
     end
 
-    def know(prefix, origin)
+    def remember_origin(prefix, origin)
       Memo.keep(@origins, ORIGINS_MOST, prefix.dup.freeze, origin)
     end
 
     # ---- content and options ----
 
-    def carried_of(options)
+    def payload_of(options)
       return NO_CONTENT unless gives_content?(options)
 
       kinds = CONTENT_NAMES.select { |kind| options.key?(kind) && (kind == :json || !options[kind].nil?) }
       return NO_CONTENT if kinds.empty?
-      return Carried.new(generate_json(options[:json]).freeze, nil, true, false, true) if kinds == [:json]
+      return Payload.new(generate_json(options[:json]).freeze, nil, true, false, true) if kinds == [:json]
 
       text = options[:body] if kinds == [:body] && options[:body].is_a?(String)
       content, type, multipart = text || content_of(options)
-      Carried.new(own(content), type, false, multipart, true)
+      Payload.new(frozen_copy(content), type, false, multipart, true)
     end
 
-    # Written without a block for each name, as #asks?, for speed: most calls give none of these.
+    # Written without a block for each name, as #call_options_given?, for speed: most calls give none of these.
     def gives_content?(options)
       options.key?(:body) || options.key?(:json) || options.key?(:form) || options.key?(:multipart)
     end
 
-    def asks?(options)
+    def call_options_given?(options)
       options.key?(:stream) || options.key?(:follow) || options.key?(:early_hints) || options.key?(:progress) ||
         options.key?(:template)
     end
 
     # Returns a String that the caller can no longer change.
-    def own(content) = content.is_a?(String) && !content.frozen? ? content.dup.freeze : content
+    def frozen_copy(content) = content.is_a?(String) && !content.frozen? ? content.dup.freeze : content
 
-    def usual_method(method, carried)
+    def usual_method(method, payload)
       known = METHODS[method] and return known
 
       usual = method.is_a?(String) && Headers::TOKEN.match?(method) && method != "CONNECT" &&
-              !(carried.given && method == "TRACE")
-      method = check_method(method, carried.given) unless usual
+              !(payload.given && method == "TRACE")
+      method = check_method(method, payload.given) unless usual
       method.frozen? ? method : method.dup.freeze
     end
 
     # Frozen when the call gives none of these options.
-    def asked(options, streaming, carried)
-      asks?(options) ? asked_by_itself(options, streaming, carried) : @usually_asked.fetch(streaming)
+    def call_options(options, streaming, payload)
+      return @default_call_options.fetch(streaming) unless call_options_given?(options)
+
+      build_call_options(options, streaming, payload)
     end
 
-    def asked_by_itself(options, streaming, carried)
+    def build_call_options(options, streaming, payload)
       upgrades = streaming == :upgrade
       stream = options[:stream]
       check_option(:stream, stream) if options.key?(:stream) && stream != true && stream != false
       { upgrades: upgrades, streaming: !upgrades && (streaming || stream == true ? true : false),
         follow: follow_of(options), early_hints: hints_of(options),
-        progress: (check_progress(options[:progress], carried.given) if options[:progress]),
+        progress: (check_progress(options[:progress], payload.given) if options[:progress]),
         template: (check_option(:template, options[:template]) if options.key?(:template)) }
     end
 
@@ -278,12 +284,12 @@ module Trunkline
     # ---- fields ----
 
     # @return [Array<Array>] groups of pairs: a field replaces fields of its name in earlier groups
-    def fields_of(place, carried, options, credentials)
-      groups = [client_pairs(place.origin)]
-      by_url = place.userinfo || place.origin.authorization
-      groups << [["Authorization", by_url]] if by_url
-      groups << content_pairs(carried) if carried.given
-      groups << call_pairs(options[:headers], carried) if options.key?(:headers) && options[:headers] != NO_OPTIONS
+    def fields_of(destination, payload, options, credentials)
+      groups = [client_pairs(destination.origin)]
+      url_credentials = destination.userinfo || destination.origin.authorization
+      groups << [["Authorization", url_credentials]] if url_credentials
+      groups << content_pairs(payload) if payload.given
+      groups << call_pairs(options[:headers], payload) if options.key?(:headers) && options[:headers] != NO_OPTIONS
       groups << [["Authorization", credentials]] if credentials
       groups
     end
@@ -293,17 +299,17 @@ module Trunkline
     end
 
     # Returns the fields that follow from the content, unless the client sets them.
-    def content_pairs(carried)
-      type = carried.json ? JSON_TYPE : carried.type
+    def content_pairs(payload)
+      type = payload.json ? JSON_TYPE : payload.type
       pairs = []
-      pairs << ["Content-Type", type] if type && (carried.multipart || !@own_names.key?("content-type"))
-      pairs << ["Accept", JSON_TYPE] if carried.json && !@own_names.key?("accept")
+      pairs << ["Content-Type", type] if type && (payload.multipart || !@client_field_names.key?("content-type"))
+      pairs << ["Accept", JSON_TYPE] if payload.json && !@client_field_names.key?("accept")
       pairs
     end
 
-    def call_pairs(headers, carried)
+    def call_pairs(headers, payload)
       pairs = check_headers(headers)
-      carried.multipart ? pairs.reject { |name, _| name.casecmp?("content-type") } : pairs
+      payload.multipart ? pairs.reject { |name, _| name.casecmp?("content-type") } : pairs
     end
 
     def checked_pairs(pairs)
@@ -322,26 +328,26 @@ module Trunkline
     end
 
     def close?(pairs)
-      pairs.any? { |name, value| value && name.casecmp?("connection") && RequestBuilder.says_close?(value) }
+      pairs.any? { |name, value| value && name.casecmp?("connection") && RequestBuilder.sends_close?(value) }
     end
 
     # ---- the head ----
 
-    def compose(request, method, place, query, carried, groups)
+    def compose(request, method, destination, query, payload, groups)
       unless query.empty?
-        place.uri = nil
-        place.target = with_query(place.target, query)
-        place.sendable = false
+        destination.uri = nil
+        destination.target = with_query(destination.target, query)
+        destination.sendable = false
       end
-      plain = groups.size == 1 && groups.first.equal?(@client_fields) && !carried.given && !request._upgrades?
-      if plain && PLAIN_METHODS.key?(method) && (lines = plain_lines(place.origin))
-        return request._compose(self, place, method, nil, 0, lines)
+      plain = groups.size == 1 && groups.first.equal?(@client_fields) && !payload.given && !request._upgrades?
+      if plain && PLAIN_METHODS.key?(method) && (lines = plain_lines(destination.origin))
+        return request._compose(self, destination, method, nil, 0, lines)
       end
 
-      composed = Composition.new(method, place.origin, carried, groups, @facts, request._upgrades?)
+      composed = Composition.new(method, destination.origin, payload, groups, @facts, request._upgrades?)
       length = composed.length
-      refuse_length(composed.declared, carried.length) unless length
-      request._compose(self, place, method, carried.content, length, lines_of(composed))
+      refuse_length(composed.declared, payload.length) unless length
+      request._compose(self, destination, method, payload.content, length, lines_of(composed))
     end
     PLAIN_METHODS = { "GET" => true, "HEAD" => true, "DELETE" => true }.freeze
     private_constant :PLAIN_METHODS
@@ -367,30 +373,30 @@ module Trunkline
     class Composition
       include Redacted
 
-      TELLS_LENGTH = %w[POST PUT PATCH].freeze
+      METHODS_WITH_LENGTH = %w[POST PUT PATCH].freeze
       UNCODED = %w[accept-encoding range].freeze
-      private_constant :TELLS_LENGTH, :UNCODED
+      private_constant :METHODS_WITH_LENGTH, :UNCODED
 
       # @return [Integer, nil] the value of a Content-Length field
       attr_reader :declared
 
-      def initialize(method, origin, carried, groups, facts, upgrades)
+      def initialize(method, origin, payload, groups, facts, upgrades)
         @method = method
         @origin = origin
-        @carried = carried
+        @payload = payload
         @facts = facts
         @upgrades = upgrades
         @decode = facts[:decode]
-        @expect = carried.given && !facts[:expect_above].nil?
+        @expect = payload.given && !facts[:expect_above].nil?
         @host = origin.authority
         @close = false
-        @pairs = kept(groups)
-        look_at_pairs
+        @pairs = merge(groups)
+        note_fields
       end
 
       # @return [Integer, nil] bytes of the content, -1: chunked; nil: the Content-Length field contradicts the content
       def length
-        known = @carried.length
+        known = @payload.length
         return known unless @declared
 
         @declared if known.negative? || known == @declared
@@ -407,7 +413,7 @@ module Trunkline
       def lines
         text = "Host: #{@host}\r\n".b
         @pairs.each do |name, value|
-          text << name.b << ": " << value.b << "\r\n" unless value.nil? || apart?(name)
+          text << name.b << ": " << value.b << "\r\n" unless value.nil? || sent_separately?(name)
         end
         text << "Connection: Upgrade\r\nUpgrade: websocket\r\n" if @upgrades
         text << "Accept-Encoding: " << Engine::CODINGS << "\r\n" if @decode
@@ -417,7 +423,7 @@ module Trunkline
       private
 
       # A nil value also replaces earlier fields.
-      def kept(groups)
+      def merge(groups)
         return groups.first if groups.size == 1
 
         groups.each_with_index.flat_map do |pairs, index|
@@ -426,24 +432,24 @@ module Trunkline
         end
       end
 
-      def apart?(name) = name.casecmp?("host") || name.casecmp?("content-length")
+      def sent_separately?(name) = name.casecmp?("host") || name.casecmp?("content-length")
 
-      def look_at_pairs
-        @pairs.each { |name, value| look_at(name.downcase, value) }
+      def note_fields
+        @pairs.each { |name, value| note_field(name.downcase, value) }
       end
 
-      def look_at(name, value)
+      def note_field(name, value)
         case name
         when "host" then @host = value || @origin.authority
         when "content-length" then @declared = value&.to_i
         when *UNCODED then @decode = false
         when "expect" then @expect = false
-        when "connection" then @close = true if value && RequestBuilder.says_close?(value)
+        when "connection" then @close = true if value && RequestBuilder.sends_close?(value)
         end
       end
 
       def put_framing(text)
-        return text unless @carried.given || TELLS_LENGTH.include?(@method)
+        return text unless @payload.given || METHODS_WITH_LENGTH.include?(@method)
 
         text << (length.negative? ? "Transfer-Encoding: chunked\r\n" : "Content-Length: #{length}\r\n")
         text << "Expect: 100-continue\r\n" if expects?

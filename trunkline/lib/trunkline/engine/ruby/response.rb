@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "answer"
+require_relative "response_state"
 require_relative "charset"
 require_relative "errors_on_jruby"
 require_relative "../../memo"
@@ -18,12 +18,12 @@ module Trunkline
     private_constant :CHARSET, :UTF8_TYPES, :SETTLED_WITHIN
 
     class << self
-      # @param answer [Engine::Ruby::Answer, Engine::Ruby::StubAnswer]
+      # @param state [Engine::Ruby::ResponseState, Engine::Ruby::StubResponseState]
       # @return [Response]
       # @api private
-      def _of(request, answer)
+      def _of(request, state)
         response = allocate
-        response.__send__(:begin_with, request, answer)
+        response.__send__(:begin_with, request, state)
         response
       end
 
@@ -32,24 +32,24 @@ module Trunkline
 
     attr_reader :request
 
-    def status = @answer.status
-    def reason = @answer.reason
-    def complete? = @answer.complete?
-    def length_unknown? = @answer.length_unknown?
+    def status = @state.status
+    def reason = @state.reason
+    def complete? = @state.complete?
+    def length_unknown? = @state.length_unknown?
     # @api private
-    def _given_reason = @answer.given_reason
+    def _given_reason = @state.given_reason
     # @api private
-    def _body_begun? = @answer.body_begun?
+    def _body_begun? = @state.body_begun?
     # @api private
-    def _fields = @answer.fields.map(&:dup)
-    def minor_version = @answer.minor_version
+    def _fields = @state.fields.map(&:dup)
+    def minor_version = @state.minor_version
 
     # Repeated fields are joined by ", " (RFC 9110 5.2). :content_type is "content-type".
     def [](name)
       name = name.is_a?(Symbol) ? name.name.tr("_", "-") : String(name)
       size = name.bytesize
       found = nil
-      @answer.fields.each do |one, value|
+      @state.fields.each do |one, value|
         next unless one.bytesize == size && (name.equal?(one) || one.casecmp?(name))
 
         found = found ? "#{found}, #{value}" : value.dup
@@ -59,7 +59,7 @@ module Trunkline
 
     # @api private
     def _fields_by_name
-      @answer.fields.each_with_object({}) do |(name, value), hash|
+      @state.fields.each_with_object({}) do |(name, value), hash|
         name = -name.downcase
         hash[name] = hash.key?(name) ? "#{hash[name]}, #{value}" : value.dup
       end
@@ -67,16 +67,16 @@ module Trunkline
 
     # @return [String] the body; of a streamed response, the rest that has not been read
     def body
-      @body ||= encoded(@answer.body || rest_of_body)
+      @body ||= encoded(@state.body || rest_of_body)
     end
 
     def close
-      @answer.close
+      @state.close
     end
 
     # @api private
-    def _asked_at(place)
-      @answer.asked_at(place)
+    def _asked_at(call_site)
+      @state.note_call_site(call_site)
       nil
     end
 
@@ -84,12 +84,12 @@ module Trunkline
     # @api private
     def _save(descriptor, offset, seconds)
       return true if complete?
-      raise ArgumentError, "only a streamed body of which nothing was read can be saved" if @held || !@answer.streamed?
+      raise ArgumentError, "only a streamed body of which nothing was read can be saved" if @held || !@state.streamed?
 
       file = IO.for_fd(descriptor, autoclose: false)
       until_then = seconds ? Engine.now + seconds : Float::INFINITY
       loop do
-        piece = @answer.read
+        piece = @state.read
         offset += write_piece(file, piece, offset) if piece
         return true if complete? || piece.nil?
         return false if Engine.now >= until_then
@@ -102,24 +102,24 @@ module Trunkline
 
     private
 
-    def begin_with(request, answer)
+    def begin_with(request, state)
       @request = request
-      @answer = answer
+      @state = state
       @saved_bytes = 0
       @held_from = 0
     end
 
     # @return [Engine::Switched, nil]
     def take_switched
-      @switched = @answer.switched
+      @switched = @state.switched
     end
 
-    def _trailers = @answer.trailers.map(&:dup)
-    def _early_hints = @answer.early_hints.map { |fields| fields.map(&:dup) }
-    def _timings = @answer.timings
-    def _began = @answer.began
-    def _connection = @answer.connection
-    def _attempts = @answer.attempts
+    def _trailers = @state.trailers.map(&:dup)
+    def _early_hints = @state.early_hints.map { |fields| fields.map(&:dup) }
+    def _timings = @state.timings
+    def _began = @state.began
+    def _connection = @state.connection
+    def _attempts = @state.attempts
 
     def _read(buffer)
       unless buffer.nil? || buffer.is_a?(String)
@@ -128,13 +128,13 @@ module Trunkline
       end
       raise FrozenError.new("can't modify frozen String", receiver: buffer) if buffer&.frozen?
 
-      @answer.read(buffer)
+      @state.read(buffer)
     end
 
     def rest_of_body
       all = (_take_held || "").b
-      @answer.keep_rest
-      while (piece = @answer.read)
+      @state.keep_rest
+      while (piece = @state.read)
         all.empty? ? all = piece : all << piece
       end
       all
@@ -143,14 +143,14 @@ module Trunkline
     # Reads a streamed response to its end, and stores its body. Of a larger body only the first bytes are stored, and
     # the response is closed; a response whose rest does not arrive in time is closed too.
     def _settle(bytes)
-      return unless @answer.live?
+      return unless @state.live?
 
-      @answer.settle_within(SETTLED_WITHIN)
+      @state.settle_within(SETTLED_WITHIN)
       all = (_take_held || "").b
-      while all.bytesize <= bytes && (piece = @answer.read)
+      while all.bytesize <= bytes && (piece = @state.read)
         all << piece
       end
-      @answer.close
+      @state.close
       larger = all.bytesize > bytes
       @body = encoded(larger ? all.byteslice(0, bytes) : all) if larger || complete?
       nil
@@ -191,7 +191,7 @@ module Trunkline
       encoding = encoding_found
       return chunk.bytesize if encoding.nil? || encoding.dummy?
 
-      Engine::Ruby::Charset.whole(chunk.force_encoding(encoding))
+      Engine::Ruby::Charset.complete_length(chunk.force_encoding(encoding))
     end
 
     # ---- bytes that were read ahead: the next read returns them first ----

@@ -53,7 +53,7 @@ module Trunkline
           return @http2.sent_so_far if @http2
           return :all if @request_done && !@request_cut
 
-          @sent_bytes.positive? || @connection&.stream&.started? ? :partial : :none
+          @sent_bytes.positive? || @connection&.stream&.partial_record? ? :partial : :none
         end
 
         private
@@ -62,7 +62,7 @@ module Trunkline
           content = @request.content
           @body = content if content.is_a?(String)
           @fed_bytes = @sent_bytes = @body_sent = 0
-          @tells_progress = !@request.progress.nil?
+          @reports_progress = !@request.progress.nil?
           @progress_at = 0.0
           @request_done = @request_cut = @body_begun = @progress_due = false
         end
@@ -75,7 +75,7 @@ module Trunkline
 
         def begin_sending(now)
           @sent_bytes = @body_sent = 0
-          @progress_due = @tells_progress
+          @progress_due = @reports_progress
           @request_done = @request_cut = @piece_wanted = @body_begun = @poll_first = false
           @write_failure = nil
           @awaits_continue = expects?
@@ -122,14 +122,14 @@ module Trunkline
           end
           nil
         rescue Failure => error
-          sending_broke(error, now)
+          write_failed(error, now)
         end
 
         def write_piece
           left = @segment.bytesize - @segment_sent
-          left = PROGRESS_PIECE if @tells_progress && left > PROGRESS_PIECE
-          whole = @segment_sent.zero? && left == @segment.bytesize
-          @connection.stream.write(whole ? @segment : @segment.byteslice(@segment_sent, left))
+          left = PROGRESS_PIECE if @reports_progress && left > PROGRESS_PIECE
+          whole_segment = @segment_sent.zero? && left == @segment.bytesize
+          @connection.stream.write(whole_segment ? @segment : @segment.byteslice(@segment_sent, left))
         end
 
         # Prepares the next segment. @return [Boolean] false: there is none for now
@@ -154,7 +154,7 @@ module Trunkline
           # The first_byte timeout starts with the last byte sent, not with the step.
           now = Ruby.now
           @request_done = true
-          @progress_due = @tells_progress
+          @progress_due = @reports_progress
           @sent_at = now
           @timings.write = now - @sending_began
           return if any_byte?
@@ -164,7 +164,7 @@ module Trunkline
         end
 
         # A response may have arrived although the write failed (RFC 9112 9.5), so it is read first.
-        def sending_broke(failure, now)
+        def write_failed(failure, now)
           @write_failure = failure
           cut_request(now)
           enter(:write, now)
@@ -174,7 +174,7 @@ module Trunkline
         # Stops sending an incomplete request: the connection cannot be reused.
         def cut_request(now)
           @request_done = @request_cut = true
-          @progress_due = @tells_progress
+          @progress_due = @reports_progress
           @piece_wanted = @awaits_continue = false
           @sent_at = now
         end
@@ -201,7 +201,7 @@ module Trunkline
 
           @body_sent = bytes
           @body_begun = true
-          @progress_due = @tells_progress && Ruby.now >= @progress_at
+          @progress_due = @reports_progress && Ruby.now >= @progress_at
         end
       end
     end

@@ -7,18 +7,18 @@ module Trunkline
       # calls that the server allows. Where HTTP/2 may be used, one connection is opened at a time, and other calls wait
       # some time for its result. The caller holds the lock of the pools, unless a method says otherwise.
       module Sharing
-        PATIENCE = 0.25
+        SHARING_WAIT = 0.25
         # Seconds between reads of connections that no call reads.
-        TENDING = 1.0
+        MAINTENANCE_INTERVAL = 1.0
         # Number of servers without connections whose protocol is remembered.
-        SERVERS_KNOWN = 256
-        private_constant :PATIENCE, :TENDING, :SERVERS_KNOWN
+        KNOWN_SERVERS = 256
+        private_constant :SHARING_WAIT, :MAINTENANCE_INTERVAL, :KNOWN_SERVERS
 
         # Returns whether an open connection accepts extended CONNECT (RFC 8441). The caller does not hold the lock.
         def takes_websocket?(request)
           key = request.origin.key
           Pool.locked do
-            @buckets[key]&.shared&.any? { |one| one.http2.takes_connect? && !one.http2.closing? } ? true : false
+            @buckets[key]&.shared&.any? { |one| one.http2.supports_connect? && !one.http2.closing? } ? true : false
           end
         rescue Ruby::Failure # its TLS options cannot be used; the call raises that failure
           false
@@ -39,8 +39,8 @@ module Trunkline
             next if connection.bucket.nil?
             next retire(connection) if connection.http2.closing?
 
-            connection.bucket.most = connection.http2.most_streams
-            serve(connection.bucket)
+            connection.bucket.most = connection.http2.max_streams
+            serve_waiters(connection.bucket)
             false
           end
           connection.close(true) if over
@@ -53,17 +53,17 @@ module Trunkline
 
           Pool.locked do
             @buckets.each_value do |bucket|
-              serve(bucket) if bucket.diallers.any? { |ticket| ticket.waker.away? }
+              serve_waiters(bucket) if bucket.diallers.any? { |ticket| ticket.waker.away? }
             end
           end
         end
 
         # Reads shared connections that no call reads. The caller does not hold the lock. @return [Float] when to call
         # it again
-        def tend(now)
+        def maintain_shared(now)
           shared = Pool.locked { @buckets.each_value.flat_map(&:shared) }
-          shared.each { |one| reconsider(one) if Ruby.uninterruptible { one.http2.tend(now) } }
-          shared.empty? ? Ruby::NEVER : now + TENDING
+          shared.each { |one| reconsider(one) if Ruby.uninterruptible { one.http2.maintain(now) } }
+          shared.empty? ? Ruby::NEVER : now + MAINTENANCE_INTERVAL
         end
 
         private
@@ -72,12 +72,12 @@ module Trunkline
           connection.calls -= 1
           bucket = connection.bucket
           if connection.calls.positive?
-            serve(bucket) if bucket
+            serve_waiters(bucket) if bucket
             return
           end
           return [connection] if bucket.nil? && forget(connection)
 
-          rest_idle(connection, bucket, idle_until)
+          leave_idle(connection, bucket, idle_until)
         end
 
         def forget(connection)
@@ -86,16 +86,16 @@ module Trunkline
         end
 
         # @return [Array<Connection>] connections to close
-        def rest_idle(connection, bucket, idle_until)
+        def leave_idle(connection, bucket, idle_until)
           connection.idle_until = idle_until
           bucket.in_use -= 1
-          Ruby::Capacity.give
+          Ruby::Capacity.release
           @idle[connection] = true
           if @closed || connection.unwanted || idle_until <= Ruby.now || connection.http2.closing?
             retire(connection)
             return [connection]
           end
-          serve(bucket)
+          serve_waiters(bucket)
           @idle.size > @max_idle ? [evict(@idle.first.first)] : []
         end
 
@@ -105,12 +105,12 @@ module Trunkline
           bucket.shared.delete(connection)
           connection.bucket = nil
           unless connection.calls.zero?
-            release(bucket)
+            release_slot(bucket)
             return false
           end
           @idle.delete(connection)
           forget(connection)
-          serve(bucket)
+          serve_waiters(bucket)
           tidy(bucket)
           true
         end
@@ -118,12 +118,12 @@ module Trunkline
         def add_shared(connection, bucket)
           connection.calls = 1
           bucket.shared << connection
-          Ruby::Reaper.expect(Ruby.now + TENDING)
+          Ruby::Reaper.expect(Ruby.now + MAINTENANCE_INTERVAL)
         end
 
         def take_shared(bucket, ticket)
           bucket.shared.each do |one|
-            next if (ticket.opened_after && one.born < ticket.opened_after) || one.http2.closing? ||
+            next if (ticket.min_opened_at && one.opened_at < ticket.min_opened_at) || one.http2.closing? ||
                     one.calls >= stream_limit(bucket, one)
 
             if one.calls.zero?
@@ -141,7 +141,7 @@ module Trunkline
         # Until the server has sent SETTINGS, the limit of the previous connection is used; if there was none, one: a
         # server refuses streams beyond its limit.
         def stream_limit(bucket, connection)
-          return connection.http2.most_streams if connection.http2.heard?
+          return connection.http2.max_streams if connection.http2.any_received?
 
           bucket.most.positive? ? bucket.most : 1
         end
@@ -150,25 +150,25 @@ module Trunkline
 
         # @return [Boolean] whether the ticket should wait, because a shared connection may soon accept it
         def waits_for_others?(bucket, ticket)
-          return false unless unsettled?(bucket, ticket)
+          return false unless sharing_undecided?(bucket, ticket)
 
-          since = [ticket.since, bucket.unsettled_since].max
-          ticket.patient_until = since + PATIENCE
-          Ruby.now < ticket.patient_until
+          since = [ticket.since, bucket.dialling_since].max
+          ticket.sharing_wait_deadline = since + SHARING_WAIT
+          Ruby.now < ticket.sharing_wait_deadline
         end
 
-        def unsettled?(bucket, ticket)
-          return false if !ticket.may_share || bucket.unshared || bucket.in_vain
+        def sharing_undecided?(bucket, ticket)
+          return false if !ticket.may_share || bucket.unshared || bucket.dial_failed
 
-          bucket.shared.any? { |one| !one.http2.heard? && !one.http2.closing? } ||
+          bucket.shared.any? { |one| !one.http2.any_received? && !one.http2.closing? } ||
             bucket.diallers.any? { |one| !one.waker.away? }
         end
 
-        def let_dial(bucket, ticket)
-          ticket.dialling = ticket.may_share && !bucket.unshared && !bucket.in_vain
+        def begin_dial(bucket, ticket)
+          ticket.dialling = ticket.may_share && !bucket.unshared && !bucket.dial_failed
           if ticket.dialling
             ticket.waker # creates it, since its #away? is checked during the dial
-            bucket.unsettled_since = Ruby.now if bucket.diallers.empty?
+            bucket.dialling_since = Ruby.now if bucket.diallers.empty?
             bucket.diallers << ticket
             @dialling += 1
           end
@@ -176,12 +176,12 @@ module Trunkline
         end
 
         # After a failed dial no call waits for the next one: each finds out itself whether the server responds.
-        def dial_is_over(bucket, ticket)
+        def end_dial(bucket, ticket)
           if ticket.dialling
-            bucket.in_vain ||= ticket.in_vain
+            bucket.dial_failed ||= ticket.dial_failed
             @dialling -= 1 if bucket.diallers.delete(ticket)
           end
-          ticket.dialling = ticket.in_vain = false
+          ticket.dialling = ticket.dial_failed = false
         end
 
         # Remembers a server's protocol while there is no connection to it.
@@ -190,7 +190,7 @@ module Trunkline
 
           @servers.delete(bucket.key)
           @servers[bucket.key] = [bucket.unshared, bucket.most]
-          @servers.shift if @servers.size > SERVERS_KNOWN
+          @servers.shift if @servers.size > KNOWN_SERVERS
         end
 
         def recall(bucket)

@@ -2,7 +2,7 @@
 
 require "ipaddr"
 require "socket"
-require_relative "speaking"
+require_relative "proxy_io"
 require_relative "../../redacted"
 
 module Trunkline
@@ -24,7 +24,7 @@ module Trunkline
           ADDRESS_BYTES = { 1 => 4, 4 => 16 }.freeze
           private_constant :REPLIES, :VERSION, :FIELD_MOST, :ADDRESS_BYTES
 
-          include Speaking
+          include ProxyIO
 
           def initialize(origin, stream, target)
             super(origin, stream)

@@ -51,7 +51,7 @@ module Trunkline
         def pending? = false
 
         # @return [Boolean] whether the server may have a part of the bytes that #write has not accepted
-        def started? = false
+        def partial_record? = false
 
         # @return [Boolean] whether no bytes have arrived and the stream has not ended; bytes that have arrived are lost
         def quiet?

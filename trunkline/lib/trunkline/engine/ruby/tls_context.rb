@@ -76,7 +76,7 @@ module Trunkline
           def system_authorities
             file = environment(OpenSSL::X509::DEFAULT_CERT_FILE_ENV)
             path = environment(OpenSSL::X509::DEFAULT_CERT_DIR_ENV)
-            return TLSOnJRuby.authorities(file, path, BUNDLES) if TLSOnJRuby::HERE
+            return TLSOnJRuby.authorities(file, path, BUNDLES) if TLSOnJRuby::ON_JRUBY
 
             of_openssl(file, path)
           end
@@ -119,17 +119,17 @@ module Trunkline
         # @return [TLSStream]
         # @raise [Failure]
         def open(stream, name, key)
-          follow_files
+          reload_changed_files
           relayed = stream.tls_version || !TLSOnJRuby.takes?(stream.socket)
           socket = relayed ? TLSRelay.open(stream) : stream.socket
-          kind = TLSOnJRuby::HERE ? TLSStreamOnJRuby : TLSStream
+          kind = TLSOnJRuby::ON_JRUBY ? TLSStreamOnJRuby : TLSStream
           kind.new(socket, @context, self, name, @sessions, key)
         end
 
         private
 
         # Files that cannot be used (half written, a key without its certificate) are not read again until they change.
-        def follow_files
+        def reload_changed_files
           key = TLSContext.key_of(@options)
           return if key == @key
 
@@ -158,7 +158,7 @@ module Trunkline
           context.verify_callback = ->(good, store) { TLSStream.current.verify(good, store) } if verify?
           context.alpn_protocols = @options.fetch(:alpn)
           # JRuby would set it in the store, which other contexts use too: TLSStreamOnJRuby checks the depth.
-          context.verify_depth = verify_depth if verify_depth && !TLSOnJRuby::HERE
+          context.verify_depth = verify_depth if verify_depth && !TLSOnJRuby::ON_JRUBY
           limit_versions(context)
           choose_ciphers(context)
           use_client_certificate(context)
@@ -181,18 +181,18 @@ module Trunkline
           store = OpenSSL::X509::Store.new
           file, path = TLSContext.authorities(@options)
           store.set_default_paths unless file || path
-          own = @options.fetch(:ca_file) || @options.fetch(:ca_path)
-          add_file(store, file) if file && (own || File.readable?(file))
-          add_path(store, path) if path && (own || File.directory?(path))
+          explicit = @options.fetch(:ca_file) || @options.fetch(:ca_path)
+          add_file(store, file) if file && (explicit || File.readable?(file))
+          add_path(store, path) if path && (explicit || File.directory?(path))
           store
         end
 
         def add_path(store, path)
-          TLSOnJRuby::HERE ? TLSOnJRuby.add_path(store, path) : store.add_path(path)
+          TLSOnJRuby::ON_JRUBY ? TLSOnJRuby.add_path(store, path) : store.add_path(path)
         end
 
         def add_file(store, file)
-          TLSOnJRuby::HERE ? TLSOnJRuby.add_file(store, file) : store.add_file(file)
+          TLSOnJRuby::ON_JRUBY ? TLSOnJRuby.add_file(store, file) : store.add_file(file)
         rescue OpenSSL::X509::StoreError => error
           raise failure("ca_file #{file}: no certificate read: #{error.message}")
         end
@@ -229,53 +229,54 @@ module Trunkline
         # ---- the client's certificate ----
 
         def use_client_certificate(context)
-          given, key, password = @options.values_at(:client_cert, :client_key, :client_key_password)
-          return unless given
+          text_or_path, key, password = @options.values_at(:client_cert, :client_key, :client_key_password)
+          return unless text_or_path
 
-          certificates = read_certificates(given)
-          private_key = read_key(key || given, password, given)
+          certificates = read_certificates(text_or_path)
+          private_key = read_key(key || text_or_path, password, text_or_path)
           unless certificates.first.check_private_key(private_key)
-            raise failure("client_key #{shown(key || given)}: is not the key of client_cert")
+            raise failure("client_key #{shown(key || text_or_path)}: is not the key of client_cert")
           end
 
           present(context, certificates.first, private_key, certificates.drop(1))
         end
 
         def present(context, *identity)
-          TLSOnJRuby::HERE ? TLSOnJRuby.add_certificate(context, *identity) : context.add_certificate(*identity)
+          TLSOnJRuby::ON_JRUBY ? TLSOnJRuby.add_certificate(context, *identity) : context.add_certificate(*identity)
         end
 
-        def read_certificates(given)
-          text = text_of("client_cert", given)
-          TLSOnJRuby::HERE ? TLSOnJRuby.certificates(text) : OpenSSL::X509::Certificate.load(text)
+        def read_certificates(text_or_path)
+          text = text_of("client_cert", text_or_path)
+          TLSOnJRuby::ON_JRUBY ? TLSOnJRuby.certificates(text) : OpenSSL::X509::Certificate.load(text)
         rescue OpenSSL::X509::CertificateError, *TLSOnJRuby::ERRORS => error
-          raise failure("client_cert #{shown(given)}: #{error.message}")
+          raise failure("client_cert #{shown(text_or_path)}: #{error.message}")
         end
 
-        def read_key(given, password, certificates)
-          text = text_of("client_key", given)
+        def read_key(text_or_path, password, certificates)
+          text = text_of("client_key", text_or_path)
           OpenSSL::PKey.read(text, password || "")
         rescue OpenSSL::PKey::PKeyError, *TLSOnJRuby::ERRORS => error
-          raise no_key(given, certificates) unless text.include?("ENCRYPTED")
-          raise failure("client_key #{shown(given)}: #{error.message}") if password
+          raise no_key(text_or_path, certificates) unless text.include?("ENCRYPTED")
+          raise failure("client_key #{shown(text_or_path)}: #{error.message}") if password
 
-          raise failure("client_key #{shown(given)}: is encrypted, and client_key_password is not given")
+          raise failure("client_key #{shown(text_or_path)}: is encrypted, and client_key_password is not given")
         end
 
-        def no_key(given, certificates)
+        def no_key(text_or_path, certificates)
           words = "holds no private key that can be read"
-          return failure("client_key #{shown(given)}: #{words}") unless given == certificates
+          return failure("client_key #{shown(text_or_path)}: #{words}") unless text_or_path == certificates
 
-          failure("client_cert #{shown(given)}: #{words}; give client_key")
+          failure("client_cert #{shown(text_or_path)}: #{words}; give client_key")
         end
 
-        def text_of(option, given)
-          given.include?(PEM) ? given.b : File.binread(given) # comments in the file may be in any encoding
+        def text_of(option, text_or_path)
+          # Comments in the file may be in any encoding.
+          text_or_path.include?(PEM) ? text_or_path.b : File.binread(text_or_path)
         rescue SystemCallError => error
-          raise failure("#{option} #{given}: #{Failure.words(error.errno)}", error.errno)
+          raise failure("#{option} #{text_or_path}: #{Failure.strerror(error.errno)}", error.errno)
         end
 
-        def shown(given) = given.include?(PEM) ? "given as text" : given
+        def shown(text_or_path) = text_or_path.include?(PEM) ? "given as text" : text_or_path
 
         # ---- sessions and the key log ----
 
@@ -304,7 +305,7 @@ module Trunkline
             nil
           end
         rescue SystemCallError => error
-          raise failure("keylog #{path}: #{Failure.words(error.errno)}", error.errno)
+          raise failure("keylog #{path}: #{Failure.strerror(error.errno)}", error.errno)
         end
       end
     end

@@ -7,17 +7,17 @@ module Trunkline
     module Ruby
       # Replaces methods that JRuby's openssl, which uses Java's TLS, lacks or implements differently.
       module TLSOnJRuby
-        HERE = RUBY_ENGINE == "jruby"
+        ON_JRUBY = RUBY_ENGINE == "jruby"
         PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/m
         private_constant :PEM_CERTIFICATE
         # Errors, besides OpenSSL's, that JRuby's openssl raises for unreadable input.
-        ERRORS = HERE ? [Java::JavaLang::RuntimeException].freeze : [].freeze
+        ERRORS = ON_JRUBY ? [Java::JavaLang::RuntimeException].freeze : [].freeze
 
         module_function
 
         # @param socket [IO]
         # @return [Boolean] whether an SSLSocket can use it; JRuby's needs the port of the peer
-        def takes?(socket) = !HERE || !socket.is_a?(UnixOnJRuby)
+        def takes?(socket) = !ON_JRUBY || !socket.is_a?(UnixOnJRuby)
 
         # Replaces UNIXSocket.pair, whose sockets no java.nio selector can poll.
         # @return [Array(TCPSocket, TCPSocket)] connected with each other, and not with another program
@@ -62,10 +62,10 @@ module Trunkline
         end
 
         # Replaces SSLContext#add_certificate. The chain includes the certificate itself.
-        def add_certificate(context, own, key, issuers)
-          context.cert = own
+        def add_certificate(context, certificate, key, issuers)
+          context.cert = certificate
           context.key = key
-          context.extra_chain_cert = [own, *issuers]
+          context.extra_chain_cert = [certificate, *issuers]
         end
       end
     end

@@ -18,7 +18,7 @@ module Trunkline
         # @param outer [Stream] the TLS stream to the proxy, or the stream of a Unix socket
         # @return [BasicSocket] the socket for the inner session
         def self.open(outer)
-          inner, relayed = TLSOnJRuby::HERE ? TLSOnJRuby.pair : UNIXSocket.pair
+          inner, relayed = TLSOnJRuby::ON_JRUBY ? TLSOnJRuby.pair : UNIXSocket.pair
           relay = new(outer, relayed)
           thread = Thread.new { Ruby.interruptible { relay.run } }
           thread.name = "trunkline relay"
@@ -49,10 +49,10 @@ module Trunkline
           out = take(:out) { |buffer| @relayed.read_nonblock(BYTES, buffer, exception: false) }
           into = take(:in) { |buffer| @outer.read(BYTES, buffer) }
           sent = give(:out) { |bytes| @outer.write(bytes) }
-          given = give(:in) { |bytes| @relayed.write_nonblock(bytes, exception: false) }
+          delivered = give(:in) { |bytes| @relayed.write_nonblock(bytes, exception: false) }
           return false if (out == :ended && @pending[:out].empty?) || (into == :ended && @pending[:in].empty?)
 
-          wait(sent, given) unless [out, into].include?(:came) || [sent, given].include?(:moved)
+          wait(sent, delivered) unless [out, into].include?(:came) || [sent, delivered].include?(:moved)
           true
         end
 
@@ -77,10 +77,10 @@ module Trunkline
           :moved
         end
 
-        def wait(sent, given)
+        def wait(sent, delivered)
           writing = []
           writing << @outer.socket if sent == :wait_writable
-          writing << @relayed if given == :wait_writable
+          writing << @relayed if delivered == :wait_writable
           reading = []
           reading << @relayed if @pending[:out].empty?
           reading << @outer.socket if @pending[:in].empty? || sent == :wait_readable

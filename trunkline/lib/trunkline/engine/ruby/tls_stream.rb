@@ -2,15 +2,15 @@
 
 require "openssl"
 require_relative "stream"
-require_relative "tls_words"
+require_relative "tls_messages"
 
 module Trunkline
   module Engine
     module Ruby
-      # A socket with TLS: #shake must be called until it returns true.
+      # A socket with TLS: #handshake must be called until it returns true.
       class TLSStream < Stream
-        SHAKING = :trunkline_tls_stream
-        private_constant :SHAKING
+        CURRENT = :trunkline_tls_stream
+        private_constant :CURRENT
 
         # Maximum of full handshakes that a server may begin again before it sends data. Handshakes that resume a
         # session are not counted, because OpenSSL does not call #verify for them.
@@ -18,7 +18,7 @@ module Trunkline
         private_constant :RENEGOTIATIONS
 
         # @return [TLSStream] the stream whose handshake this thread is doing
-        def self.current = Thread.current[SHAKING]
+        def self.current = Thread.current[CURRENT]
 
         attr_reader :tls_version, :cipher
 
@@ -34,7 +34,7 @@ module Trunkline
           @sessions = sessions
           @key = key
           @numeric = name.match?(/\A[\d.]+\z/) || name.include?(":")
-          @truncated = @started = false
+          @truncated = @partial_record = false
           @renegotiations = 0
           check_name
           @ssl = OpenSSL::SSL::SSLSocket.new(socket, context)
@@ -47,8 +47,8 @@ module Trunkline
 
         # @return [true, :wait_readable, :wait_writable]
         # @raise [Failure]
-        def shake
-          result = shaking { @ssl.connect_nonblock(exception: false) }
+        def handshake
+          result = as_current { @ssl.connect_nonblock(exception: false) }
           return result if result.is_a?(Symbol)
 
           verify_again
@@ -64,15 +64,15 @@ module Trunkline
         def verify(good, store)
           certificate = store.current_cert
           unless good
-            @complaint ||= TLSWords.complaint(store.error, store.error_depth, certificate, @settings.authorities,
-                                              store.error_string)
+            @certificate_error ||= TLSMessages.certificate_error(store.error, store.error_depth, certificate,
+                                                                 @settings.authorities, store.error_string)
             return false
           end
           return true unless store.error_depth.zero?
           return refuse_renegotiation if @tls_version && (@renegotiations += 1) > RENEGOTIATIONS
           return true if named?(certificate)
 
-          @complaint ||= TLSWords.mismatch(certificate, @name, @numeric)
+          @certificate_error ||= TLSMessages.mismatch(certificate, @name, @numeric)
           store.error = OpenSSL::X509::V_ERR_HOSTNAME_MISMATCH if defined?(OpenSSL::X509::V_ERR_HOSTNAME_MISMATCH)
           false
         end
@@ -83,9 +83,9 @@ module Trunkline
           @renegotiations = 0 if came.is_a?(String)
           came
         rescue OpenSSL::SSL::SSLError => error
-          return ended_early if TLSWords.unexpected_end?(error)
+          return ended_early if TLSMessages.unexpected_end?(error)
 
-          raise Failure.new(:TLS_IO, @complaint || TLSWords.of(error), phase: :read)
+          raise Failure.new(:TLS_IO, @certificate_error || TLSMessages.of(error), phase: :read)
         rescue EOFError
           ended_early
         rescue SystemCallError => error
@@ -96,14 +96,14 @@ module Trunkline
 
         def write(bytes)
           taken = renegotiable { @ssl.write_nonblock(bytes, exception: false) }
-          @started = !taken.is_a?(Integer)
+          @partial_record = !taken.is_a?(Integer)
           taken
         rescue OpenSSL::SSL::SSLError => error
-          if TLSWords.unexpected_end?(error)
+          if TLSMessages.unexpected_end?(error)
             raise Failure.new(:RESET, "the server has closed the connection", phase: :write)
           end
 
-          raise Failure.new(:TLS_IO, @complaint || TLSWords.of(error), phase: :write)
+          raise Failure.new(:TLS_IO, @certificate_error || TLSMessages.of(error), phase: :write)
         rescue SystemCallError => error
           raise Failure.of_system(:RESET, error, phase: :write)
         rescue IOError
@@ -112,7 +112,7 @@ module Trunkline
 
         def protocol = @ssl.alpn_protocol
         def truncated? = @truncated
-        def started? = @started
+        def partial_record? = @partial_record
 
         def pending? = @ssl.pending.positive?
 
@@ -124,28 +124,28 @@ module Trunkline
         end
 
         def close(notify)
-          say_goodbye if notify && @tls_version
+          send_close_notify if notify && @tls_version
           super
         end
 
         private
 
         # Sets TLSStream.current, by which OpenSSL's callback finds the stream whose #verify it calls.
-        def shaking
-          before = Thread.current[SHAKING]
-          Thread.current[SHAKING] = self
+        def as_current
+          before = Thread.current[CURRENT]
+          Thread.current[CURRENT] = self
           yield
         ensure
-          Thread.current[SHAKING] = before
+          Thread.current[CURRENT] = before
         end
 
         def refuse_renegotiation
-          @complaint ||= "the server has renegotiated too often"
+          @certificate_error ||= "the server has renegotiated too often"
           false
         end
 
         # Up to TLS 1.2 a server may renegotiate, for instance to request a certificate that some of its paths need.
-        def renegotiable(&block) = @tls_version == "TLSv1.3" ? yield : shaking(&block)
+        def renegotiable(&block) = @tls_version == "TLSv1.3" ? yield : as_current(&block)
 
         def check_name
           return unless @settings.verify? && !@settings.any_name?
@@ -158,7 +158,7 @@ module Trunkline
           return true if @settings.any_name?
           return OpenSSL::SSL.verify_certificate_identity(certificate, @name) if @settings.common_name?
 
-          TLSWords.named?(certificate, @name, @numeric)
+          TLSMessages.named?(certificate, @name, @numeric)
         end
 
         # OpenSSL does not call #verify for a resumed session, so its stored certificate and result are checked.
@@ -166,32 +166,35 @@ module Trunkline
           return unless @settings.verify?
 
           certificate = @ssl.peer_cert
-          @complaint ||= "the server has shown none" if certificate.nil?
+          @certificate_error ||= "the server has shown none" if certificate.nil?
           result = verify_result
-          if @complaint.nil? && result != OpenSSL::X509::V_OK
-            @complaint = TLSWords.complaint(result, 0, certificate, @settings.authorities, "it was not accepted before")
+          if @certificate_error.nil? && result != OpenSSL::X509::V_OK
+            @certificate_error = TLSMessages.certificate_error(result, 0, certificate, @settings.authorities,
+                                                               "it was not accepted before")
           end
-          @complaint ||= TLSWords.mismatch(certificate, @name, @numeric) unless @complaint || named?(certificate)
-          raise certificate_failure if @complaint
+          unless @certificate_error || named?(certificate)
+            @certificate_error = TLSMessages.mismatch(certificate, @name, @numeric)
+          end
+          raise certificate_failure if @certificate_error
         end
 
         def verify_result = @ssl.verify_result
 
         def certificate_failure
           @sessions.forget(@key)
-          Failure.new(:CERTIFICATE, @complaint, phase: :tls)
+          Failure.new(:CERTIFICATE, @certificate_error, phase: :tls)
         end
 
         def handshake_failed(error)
-          return certificate_failure if @complaint
+          return certificate_failure if @certificate_error
           if error.is_a?(SystemCallError)
-            return Failure.new(:TLS, Failure.words(error.errno), phase: :tls, errno: error.errno)
+            return Failure.new(:TLS, Failure.strerror(error.errno), phase: :tls, errno: error.errno)
           end
-          if error.is_a?(IOError) || TLSWords.unexpected_end?(error)
+          if error.is_a?(IOError) || TLSMessages.unexpected_end?(error)
             return Failure.new(:TLS, "the server closed the connection during the handshake", phase: :tls)
           end
 
-          Failure.new(:TLS, TLSWords.of(error), phase: :tls)
+          Failure.new(:TLS, TLSMessages.of(error), phase: :tls)
         end
 
         def cut_off? = @ssl.state.to_s.start_with?("SSLERR")
@@ -202,7 +205,7 @@ module Trunkline
         end
 
         # Sends close_notify without waiting for the server's.
-        def say_goodbye
+        def send_close_notify
           @ssl.__send__(:stop)
         rescue OpenSSL::SSL::SSLError, SystemCallError, IOError
           nil

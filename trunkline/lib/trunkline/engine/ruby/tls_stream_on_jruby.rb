@@ -20,7 +20,7 @@ module Trunkline
         FIELDS = %w[engine netReadData appReadData].freeze
         private_constant :ByteBuffer, :NOTHING, :RECORD, :FIELDS
 
-        def shake
+        def handshake
           result = super
           take_over if result == true
           result
@@ -54,8 +54,8 @@ module Trunkline
             next :wait_writable unless @taken.positive? || flush
 
             @taken = wrap(ByteBuffer.wrap(bytes.byteslice(0, RECORD).to_java_bytes)) if @taken.zero?
-            @started = !flush
-            @started ? :wait_writable : @taken.tap { @taken = 0 }
+            @partial_record = !flush
+            @partial_record ? :wait_writable : @taken.tap { @taken = 0 }
           end
         rescue Java::JavaxNetSsl::SSLException => error
           raise tls_failure(error, :write)
@@ -125,7 +125,7 @@ module Trunkline
           when "BUFFER_UNDERFLOW" then @starved = true
           when "BUFFER_OVERFLOW" then wanted = @engine.session.application_buffer_size
           end
-          answer(result.handshake_status.name)
+          perform_actions(result.handshake_status.name)
           true
         ensure
           @coded.compact
@@ -141,14 +141,14 @@ module Trunkline
         end
 
         # Performs the actions that TLS requires after the handshake, such as new keys.
-        def answer(wanted)
+        def perform_actions(status)
           loop do
-            case wanted
-            when "NEED_TASK" then shaking { run_tasks }
+            case status
+            when "NEED_TASK" then as_current { run_tasks }
             when "NEED_WRAP" then return unless @lock.synchronize { flush && wrap(NOTHING.duplicate) && flush }
             else return
             end
-            wanted = @engine.handshake_status.name
+            status = @engine.handshake_status.name
           end
         end
 
@@ -188,9 +188,9 @@ module Trunkline
           ended_early
         end
 
-        def tls_failure(error, phase) = Failure.new(:TLS_IO, TLSWords.of(error), phase: phase)
+        def tls_failure(error, phase) = Failure.new(:TLS_IO, TLSMessages.of(error), phase: phase)
 
-        def say_goodbye
+        def send_close_notify
           return super if @engine.nil?
 
           @lock.synchronize do

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "answer"
+require_relative "response_state"
 require_relative "capacity"
 require_relative "config"
 require_relative "forks"
@@ -12,7 +12,7 @@ require_relative "switched"
 module Trunkline
   # The engine in Ruby: the functions that use the network; see engine.rb for the contract.
   module Engine
-    HTTP2 = Ruby::HTTP2.there?
+    HTTP2 = Ruby::HTTP2.available?
     CODINGS = Ruby::Codings::NAMES
 
     class << self
@@ -20,36 +20,36 @@ module Trunkline
       # @param begun [Array, nil] gets the Response before anything is sent
       # @return [Response]
       def perform(pool, request, deadline, begun)
-        answer = begin_answer(pool, request, deadline)
-        response = Response._of(request, answer)
+        state = begin_exchange(pool, request, deadline)
+        response = Response._of(request, state)
         begun&.push(response)
-        answer.begin
+        state.begin
         response
       ensure # an interrupt may end the call at any time
-        response.__send__(:take_switched) if answer&.switched
+        response.__send__(:take_switched) if state&.switched
       end
 
       # Ensures that the pool has an idle connection for the next call.
       # @return [Response] without a head or body
       def connect(pool, request)
-        answer = begin_answer(pool, request, nil, only_connects: true)
-        Response._of(request, answer).tap { answer.connect }
+        state = begin_exchange(pool, request, nil, only_connects: true)
+        Response._of(request, state).tap { state.connect }
       end
 
       def max_connections=(count)
-        Pool.locked { Ruby::Capacity.most = count }
+        Pool.locked { Ruby::Capacity.limit = count }
       end
 
       # Limits HTTP/2 streams. Over HTTP/1.1 at most one piece of a streamed response is read ahead of its caller.
       def max_buffered_bytes=(bytes)
-        Ruby::Budget.most = bytes
+        Ruby::Budget.limit = bytes
       end
 
       # @return [Hash{Symbol => Integer}]
       def process_stats
         Ruby::Dropped.clean
-        { connections_in_use: Ruby::Capacity.used, max_connections: Ruby::Capacity.most,
-          buffered_bytes: Ruby::Budget.used, max_buffered_bytes: Ruby::Budget.most }
+        { connections_in_use: Ruby::Capacity.used, max_connections: Ruby::Capacity.limit,
+          buffered_bytes: Ruby::Budget.used, max_buffered_bytes: Ruby::Budget.limit }
       end
 
       # @return [Float] monotonic seconds
@@ -57,9 +57,9 @@ module Trunkline
 
       private
 
-      def begin_answer(pool, request, deadline, **how)
+      def begin_exchange(pool, request, deadline, **options)
         Ruby::Dropped.clean
-        Ruby::Answer.new(Ruby::Exchange.new(pool, request, deadline, nil, **how))
+        Ruby::ResponseState.new(Ruby::Exchange.new(pool, request, deadline, nil, **options))
       end
     end
   end

@@ -13,7 +13,7 @@ module Trunkline
         # @param origin [Origin]
         # @param stream [Stream] the stream to the proxy
         # @param target [Addrinfo, nil] the server's address, unless the proxy resolves the name
-        # @return [#step, #too_late]
+        # @return [#step, #timed_out]
         def self.for(origin, stream, target)
           origin.proxy.http? ? Connect.new(origin, stream) : Socks.new(origin, stream, target)
         end
@@ -22,7 +22,7 @@ module Trunkline
         class Connect
           include Redacted
 
-          include Speaking
+          include ProxyIO
 
           READ_BYTES = 4096
           private_constant :READ_BYTES
@@ -44,7 +44,7 @@ module Trunkline
             @refused ? take_body : take_head
           end
 
-          def too_late(asked) = @refused ? refusal : super
+          def timed_out(limit) = @refused ? refusal : super
 
           private
 
@@ -62,8 +62,8 @@ module Trunkline
 
             # Content-Length and Transfer-Encoding have no meaning here. The server sends nothing before the client
             # does, so further bytes are not from the server.
-            behind = @in.bytesize - @head.length
-            raise failure("#{behind} bytes followed its answer to CONNECT") if behind.positive?
+            extra = @in.bytesize - @head.length
+            raise failure("#{extra} bytes followed its answer to CONNECT") if extra.positive?
 
             true
           rescue Failure => error

@@ -41,7 +41,7 @@ module Trunkline
       # Runs the block of a new thread, which inherits the deferred interrupts of its creator.
       def self.interruptible(&block) = Thread.handle_interrupt(NOW, &block)
 
-      # Wakes the thread or fiber that drives one exchange; see Bell for a Multi.
+      # Wakes the thread or fiber that drives one exchange; see IOWaker for a Multi.
       class Waker
         include Redacted
 

@@ -1,20 +1,20 @@
 # frozen_string_literal: true
 
 require_relative "../../redacted"
-require_relative "bell"
+require_relative "io_waker"
 
 module Trunkline
   module Engine
     module Ruby
-      # The sockets that the exchanges of a Multi wait for, and the Multi's Bell. WatchOnJRuby has the same methods.
+      # The sockets that the exchanges of a Multi wait for, and the Multi's IOWaker. WatchOnJRuby has the same methods.
       class Watch
         include Redacted
 
-        # @return [Bell]
-        attr_reader :bell
+        # @return [IOWaker]
+        attr_reader :waker
 
         def initialize
-          @bell = Bell.new
+          @waker = IOWaker.new
           @reading = {}.compare_by_identity
           @writing = {}.compare_by_identity
         end
@@ -38,10 +38,10 @@ module Trunkline
         # @yield [entry] each entry whose socket is ready, once; twice if it waits for both events
         # @return [Array<IO>] the other sockets that are ready
         def wait(others, timeout)
-          reading, writing = @bell.select(@reading.keys << @bell.io, @writing.keys.concat(others), timeout)
+          reading, writing = @waker.select(@reading.keys << @waker.io, @writing.keys.concat(others), timeout)
           return [] if reading.nil?
 
-          @bell.clear if reading.delete(@bell.io)
+          @waker.clear if reading.delete(@waker.io)
           reading.each { |socket| yield @reading[socket] }
           writing.each { |socket| @writing.key?(socket) && yield(@writing[socket]) }
           others & writing

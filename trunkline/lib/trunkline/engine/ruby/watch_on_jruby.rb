@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../redacted"
-require_relative "bell_on_jruby"
+require_relative "io_waker_on_jruby"
 
 module Trunkline
   module Engine
@@ -22,11 +22,11 @@ module Trunkline
         Registered = Struct.new(:key, :events, :entry) { include Redacted }
         private_constant :EVENTS, :READ, :WRITE, :UNUSED, :Registered
 
-        # @return [BellOnJRuby]
-        attr_reader :bell
+        # @return [IOWakerOnJRuby]
+        attr_reader :waker
 
         def initialize
-          @bell = BellOnJRuby.new
+          @waker = IOWakerOnJRuby.new
           @registered = {}.compare_by_identity # by socket
           @waiting = 0
         end
@@ -51,7 +51,7 @@ module Trunkline
         def wait(others, timeout)
           forget_closed if @registered.size > (@waiting * 2) + UNUSED
           others.each { |socket| register(socket, WRITE) }
-          ready = @bell.select(timeout).map!(&:attachment)
+          ready = @waker.select(timeout).map!(&:attachment)
           ready.each do |socket|
             registered = @registered[socket]
             entry = registered&.entry
@@ -76,7 +76,7 @@ module Trunkline
         def first_time(socket, events)
           channel = socket.to_channel
           channel.configure_blocking(false)
-          Registered.new(channel.register(@bell.selector, events, socket), events)
+          Registered.new(channel.register(@waker.selector, events, socket), events)
         end
 
         def silence(registered)

@@ -20,7 +20,7 @@ module Trunkline
         private_constant :MAGIC, :SKIPPED, :WINDOW_BYTES, :ID_BYTES
 
         # @return [Boolean] whether the gem is installed
-        def self.there?
+        def self.available?
           require "zstd-ruby"
           defined?(::Zstd::StreamingDecompress) ? true : false
         rescue LoadError
@@ -28,17 +28,17 @@ module Trunkline
         end
 
         def initialize
-          @kept = String.new
+          @input = String.new
           @position = :magic
           @any_frame = false
         end
 
         # @return [Boolean] whether the data may end here
-        def at_end? = @position == :magic && @kept.empty? && @any_frame
+        def at_end? = @position == :magic && @input.empty? && @any_frame
 
         # @yieldparam piece [String]
         def step(input, &block)
-          @kept << input
+          @input << input
           nil while send(@position, &block)
         rescue RuntimeError => error
           raise if error.is_a?(Failure)
@@ -50,39 +50,39 @@ module Trunkline
 
         # @return [String, nil] the next count bytes; nil: they have not all arrived
         def take(count)
-          return if @kept.bytesize < count
+          return if @input.bytesize < count
 
-          taken = @kept.byteslice(0, count)
-          @kept = @kept.byteslice(count..)
+          taken = @input.byteslice(0, count)
+          @input = @input.byteslice(count..)
           taken
         end
 
-        def go_on(position) = @position = position
+        def continue_with(position) = @position = position
 
         # ---- positions: each returns whether to continue ----
 
         def magic
-          return if @kept.empty?
+          return if @input.empty?
 
-          seen = @kept.byteslice(0, MAGIC.bytesize)
+          seen = @input.byteslice(0, MAGIC.bytesize)
           frame = MAGIC.start_with?(seen)
           raise Failure, @any_frame ? :CODING_TRAILING : :CODING_DATA unless frame || SKIPPED.match?(seen)
           return if seen.bytesize < MAGIC.bytesize
 
-          go_on(frame ? :descriptor : :skipped_head)
+          continue_with(frame ? :descriptor : :skipped_head)
         end
 
         # RFC 8878 3.1.1.1.1.
         def descriptor
-          return if @kept.bytesize < 5
+          return if @input.bytesize < 5
 
-          flags = @kept.getbyte(4)
+          flags = @input.getbyte(4)
           @single = flags.anybits?(0x20)
-          @checked = flags.anybits?(0x04)
+          @has_checksum = flags.anybits?(0x04)
           @id_bytes = ID_BYTES[flags & 3]
           @size_bytes = [@single ? 1 : 0, 2, 4, 8][flags >> 6]
           @header_bytes = 5 + (@single ? 0 : 1) + @id_bytes + @size_bytes
-          go_on(:header)
+          continue_with(:header)
         end
 
         def header
@@ -94,7 +94,7 @@ module Trunkline
           @output = 0
           @decoder = ::Zstd::StreamingDecompress.new
           @decoder.decompress(bytes)
-          go_on(:block)
+          continue_with(:block)
         end
 
         def content_size(bytes)
@@ -116,16 +116,16 @@ module Trunkline
 
         # RFC 8878 3.1.1.2.
         def block(&piece)
-          return if @kept.bytesize < 3
+          return if @input.bytesize < 3
 
-          head = @kept.byteslice(0, 3).unpack("CCC").each_with_index.sum { |byte, at| byte << (8 * at) }
+          head = @input.byteslice(0, 3).unpack("CCC").each_with_index.sum { |byte, at| byte << (8 * at) }
           raise Failure, :CODING_DATA if head[1, 2] == 3
 
           bytes = take(3 + (head[1, 2] == 1 ? 1 : head >> 3)) or return
           unpack(bytes, &piece)
           return true if head[0].zero?
 
-          @checked ? go_on(:checksum) : end_frame
+          @has_checksum ? continue_with(:checksum) : end_frame
         end
 
         def unpack(bytes)
@@ -145,22 +145,22 @@ module Trunkline
 
           @decoder = nil
           @any_frame = true
-          go_on(:magic)
+          continue_with(:magic)
         end
 
         def skipped_head
           bytes = take(8) or return
           @left = bytes.unpack1("@4V")
-          go_on(:skipped)
+          continue_with(:skipped)
         end
 
         def skipped
-          passed = [@left, @kept.bytesize].min
+          passed = [@left, @input.bytesize].min
           take(passed)
           return if (@left -= passed).positive?
 
           @any_frame = true
-          go_on(:magic)
+          continue_with(:magic)
         end
       end
     end

@@ -45,18 +45,18 @@ module Trunkline
         end
 
         def timeout(request, on_none)
-          given = TIMEOUTS.to_h { |name| [name, request[name]] }.compact
-          return {} if given.empty? && on_none == :leave
-          raise MissingTimeout, MISSING if given.empty? && on_none == :raise
-          return { timeout: phases(given, given.fetch(:timeout, TOTAL)) } if request.stream_response?
-          return { timeout: TOTAL } if given.empty?
+          timeouts = TIMEOUTS.to_h { |name| [name, request[name]] }.compact
+          return {} if timeouts.empty? && on_none == :leave
+          raise MissingTimeout, MISSING if timeouts.empty? && on_none == :raise
+          return { timeout: phases(timeouts, timeouts.fetch(:timeout, TOTAL)) } if request.stream_response?
+          return { timeout: TOTAL } if timeouts.empty?
 
-          { timeout: phases(given, (TOTAL unless given[:timeout])).merge(total: given[:timeout]) }
+          { timeout: phases(timeouts, (TOTAL unless timeouts[:timeout])).merge(total: timeouts[:timeout]) }
         end
 
-        # @param rest [Numeric, nil] the limit, in seconds, of each phase that `given` does not limit
-        def phases(given, rest)
-          PHASES.flat_map { |name, all| all.map { |phase| [phase, given.fetch(name, rest)] } }.to_h.compact
+        # @param rest [Numeric, nil] the limit, in seconds, of each phase that `timeouts` does not limit
+        def phases(timeouts, rest)
+          PHASES.flat_map { |name, phases| phases.map { |phase| [phase, timeouts.fetch(name, rest)] } }.to_h.compact
         end
 
         def proxy(proxy)

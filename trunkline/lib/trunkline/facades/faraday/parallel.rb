@@ -85,8 +85,8 @@ module Faraday
         end
 
         def start(adapter, batch)
-          own, @queued = @queued.partition { |owner, _| owner.equal?(adapter) }
-          own.map(&:last).each do |env|
+          entries, @queued = @queued.partition { |queued_adapter, _| queued_adapter.equal?(adapter) }
+          entries.map(&:last).each do |env|
             collect_failure { adapter.add(batch, env, &receiver(adapter, env, batch)) }
           end
         end

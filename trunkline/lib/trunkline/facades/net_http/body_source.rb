@@ -48,7 +48,7 @@ module Trunkline
 
         # Ends a response whose body Net::HTTP does not read, by reading any body that the server has sent.
         def finish
-          Errors.converting(@session) { @response.body }
+          Errors.convert_errors(@session) { @response.body }
         end
 
         def traced? = !@session.trace.nil?
@@ -84,7 +84,7 @@ module Trunkline
 
         # As in Net::HTTP, an ASCII body that was not decoded keeps the encoding of dest; every other body is binary.
         def fill(dest, decoded)
-          text = Errors.converting(@session) { @response.body }.force_encoding(Encoding::BINARY)
+          text = Errors.convert_errors(@session) { @response.body }.force_encoding(Encoding::BINARY)
           text.force_encoding(dest.encoding) if !decoded && text.ascii_only?
           dest.replace(text).bytesize
         end
@@ -98,7 +98,7 @@ module Trunkline
         # @return [Integer] bytes
         def each_chunk
           bytes = 0
-          while (chunk = Errors.converting(@session) { @response.next_bytes })
+          while (chunk = Errors.convert_errors(@session) { @response.next_bytes })
             bytes += chunk.bytesize
             yield chunk
           end

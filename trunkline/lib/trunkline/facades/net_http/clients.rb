@@ -12,14 +12,14 @@ module Trunkline
       module Clients
         # Net::HTTP accepts any number of connections and header fields, and a body of any size.
         LIMITS = { **Connections::UNLIMITED, max_header_bytes: 1024 * 1024, max_headers: Connections::NO_LIMIT }.freeze
-        KNOWN = 256
+        CACHE_LIMIT = 256
 
         # Makes the engine as lenient with a server's responses as Net::HTTP is.
         class LenientOptions < Trunkline::Options
           def lenient? = true
         end
 
-        private_constant :LIMITS, :KNOWN, :LenientOptions
+        private_constant :LIMITS, :CACHE_LIMIT, :LenientOptions
 
         @connections = Connections.new
         @clients = {}
@@ -30,7 +30,7 @@ module Trunkline
           # @return [Client]
           # @raise [InvalidRequest]
           def for(options)
-            @clients[options] || Memo.keep(@clients, KNOWN, options.freeze, make(options))
+            @clients[options] || Memo.keep(@clients, CACHE_LIMIT, options.freeze, make(options))
           end
 
           # @param options [Hash{Symbol => Object}] policies of all clients, checked
@@ -53,7 +53,7 @@ module Trunkline
           # Trunkline.configure does not apply to Net::HTTP's requests.
           def make(options)
             defaults = LenientOptions.new(Trunkline::Options.defaults.to_h)
-            Client.new(nil, defaults.merge({ **LIMITS, **@policies, **options }), @connections.family)
+            Client.new(nil, defaults.merge({ **LIMITS, **@policies, **options }), @connections.pool_handle)
           end
         end
       end

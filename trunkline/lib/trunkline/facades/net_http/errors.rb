@@ -37,7 +37,7 @@ module Trunkline
           # @param session [Session]
           # @yield calls the engine
           # @raise [StandardError] with Trunkline's error as its cause
-          def converting(session)
+          def convert_errors(session)
             yield
           rescue Error => error
             raise convert(error, session.endpoint), cause: error

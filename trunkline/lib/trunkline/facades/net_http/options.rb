@@ -99,10 +99,10 @@ module Trunkline
           end
 
           def idle_timeout(http)
-            given = http.keep_alive_timeout
-            return Trunkline::Options::DEFAULTS[:idle_timeout] if given == DEFAULT_KEEP_ALIVE
+            keep_alive = http.keep_alive_timeout
+            return Trunkline::Options::DEFAULTS[:idle_timeout] if keep_alive == DEFAULT_KEEP_ALIVE
 
-            seconds(given) || Connections::NO_LIMIT
+            seconds(keep_alive) || Connections::NO_LIMIT
           end
 
           # Without TLS, Net::HTTP itself has written the proxy's credentials into the request.

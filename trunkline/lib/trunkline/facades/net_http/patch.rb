@@ -10,10 +10,10 @@ require_relative "warnings"
 module Trunkline
   module Facades
     module NetHTTP
-      # Methods that replace Net::HTTP's own: OwnMethods puts them into the class, PersistentHttpClient includes them.
-      # `super` calls Net::HTTP's method. A Net::HTTP session that Trunkline runs has a Session in place of its socket;
-      # every other session is run by Net::HTTP itself. As in Net::HTTP, these methods call #start, #connect and
-      # #request on the object, so that an agent sees the same calls.
+      # Methods that replace Net::HTTP's own: MethodReplacement puts them into the class, PersistentHttpClient includes
+      # them. `super` calls Net::HTTP's method. A Net::HTTP session that Trunkline runs has a Session in place of its
+      # socket; every other session is run by Net::HTTP itself. As in Net::HTTP, these methods call #start, #connect
+      # and #request on the object, so that an agent sees the same calls.
       module Patch
         # Like Net::HTTP#request, but without the "Connection: close" that it adds to a request outside of #start.
         def request(req, body = nil, &block)
@@ -63,9 +63,9 @@ module Trunkline
           reason = Options.obstacle(self)
           return Session.new(self, hooked: trunkline_hooked?) unless reason
 
-          trunkline_leave(reason)
+          trunkline_check_fallback(reason)
         rescue InvalidRequest => error
-          trunkline_leave(error.message)
+          trunkline_check_fallback(error.message)
         end
 
         # A session that began with Net::HTTP's own socket continues with Net::HTTP's own sockets.
@@ -140,7 +140,7 @@ module Trunkline
         # restrict those sockets; otherwise warns.
         # @return [nil]
         # @raise [Errno::EACCES]
-        def trunkline_leave(reason)
+        def trunkline_check_fallback(reason)
           raise Errno::EACCES, "egress: holds for Trunkline's connections alone, not with #{reason}" if Clients.guarded?
 
           Warnings.fallback(reason)
@@ -148,7 +148,7 @@ module Trunkline
 
         # Makes the session fall back to Net::HTTP's own socket.
         def trunkline_fall_back(reason)
-          trunkline_leave(reason)
+          trunkline_check_fallback(reason)
           @trunkline_fallback = true
           connect # calls Net::HTTP#connect
         ensure

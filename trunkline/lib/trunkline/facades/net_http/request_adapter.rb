@@ -16,11 +16,11 @@ module Trunkline
       class RequestAdapter
         include Redacted
 
-        KNOWN = 256
+        CACHE_LIMIT = 256
         # Whether this version of net-http sets a default Content-Type. The method's presence does not show that: the
         # AWS SDK defines it for every version.
         DEFAULTS_CONTENT_TYPE = Gem::Version.new(Net::HTTP::VERSION) < Gem::Version.new("0.8")
-        private_constant :KNOWN, :DEFAULTS_CONTENT_TYPE
+        private_constant :CACHE_LIMIT, :DEFAULTS_CONTENT_TYPE
 
         @names = {}
 
@@ -42,7 +42,7 @@ module Trunkline
 
           # @return [String] a field's name as Net::HTTP writes it
           def capitalized(req, name)
-            @names[name] || Memo.keep(@names, KNOWN, name.dup.freeze, req.send(:capitalize, name).freeze)
+            @names[name] || Memo.keep(@names, CACHE_LIMIT, name.dup.freeze, req.send(:capitalize, name).freeze)
           end
         end
 

@@ -68,7 +68,7 @@ module Trunkline
         # @raise [SystemCallError, SocketError, Net::OpenTimeout, OpenSSL::SSL::SSLError]
         def open
           @trace&.line("opening connection to #{endpoint}...")
-          @info = hooking { Errors.converting(self) { client(false).connect(@origin) } }
+          @info = hooking { Errors.convert_errors(self) { client(false).connect(@origin) } }
           @trace&.connected(@info, endpoint)
           @info
         end
@@ -89,14 +89,14 @@ module Trunkline
           wait = adapter.expects_continue? && Options.seconds(@http.continue_timeout)
           # Net::HTTP itself decodes a traced body, because the trace contains the undecoded bytes.
           client = client(req.decode_content && !@trace, expect: wait || false)
-          request = Errors.converting(self) { raw(client, req, target, adapter, streaming || !@trace.nil?) }
+          request = Errors.convert_errors(self) { raw(client, req, target, adapter, streaming || !@trace.nil?) }
           @trace&.request(req.method, target, adapter)
           request
         end
 
         # @return [Response]
         def perform(request)
-          response = hooking { Errors.converting(self) { @client.perform(request) } }
+          response = hooking { Errors.convert_errors(self) { @client.perform(request) } }
           @trace&.head(response)
           response
         end
@@ -118,7 +118,7 @@ module Trunkline
         private
 
         def hooking(&block)
-          @hooked ? Surroundings.hooked(:net_http, &block) : yield
+          @hooked ? CallerContext.hooked(:net_http, &block) : yield
         end
 
         # The message does not quote the method, target or field: they may contain a credential.

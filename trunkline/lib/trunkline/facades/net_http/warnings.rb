@@ -8,8 +8,8 @@ module Trunkline
       # Warnings that are written once in a process.
       module Warnings
         # The maximum number of warnings: some contain text from the caller, so the messages are unbounded in number.
-        MOST = 64
-        private_constant :MOST
+        MAX_WARNINGS = 64
+        private_constant :MAX_WARNINGS
 
         @lock = Lock.new
         @written = {}
@@ -23,7 +23,9 @@ module Trunkline
 
           # @param message [String]
           def once(message)
-            fresh = @lock.synchronize { @written.size < MOST && !@written.key?(message) && (@written[message] = true) }
+            fresh = @lock.synchronize do
+              @written.size < MAX_WARNINGS && !@written.key?(message) && (@written[message] = true)
+            end
             warn("trunkline: #{message} (said once)") if fresh
           end
         end

@@ -22,17 +22,17 @@ module Trunkline
         COMMANDS = %w[ALL SESS FLUSH RELOAD].freeze
         private_constant :HEADER, :COMMANDS
 
-        # @param given [Hash] cookiefile: (a path, several, or ""), cookiejar: (a path, or "-" for standard output),
+        # @param options [Hash] cookiefile: (a path, several, or ""), cookiejar: (a path, or "-" for standard output),
         #   cookielist: (a line of a cookie file, or Set-Cookie: with a domain), cookiesession:
         # @raise [Typhoeus::Errors::InvalidOption] without the gem
-        def initialize(given, builder)
-          self.class.load_gem(given.keys.first)
+        def initialize(options, builder)
+          self.class.load_gem(options.keys.first)
           @builder = builder
-          @path = given[:cookiejar]&.to_s
+          @path = options[:cookiejar]&.to_s
           @jar = HTTP::CookieJar.new
-          Array(given[:cookiefile]).each { |path| read(path.to_s) }
-          @jar.cleanup(true) if given[:cookiesession]
-          Array(given[:cookielist]).each { |line| add(line.to_s) }
+          Array(options[:cookiefile]).each { |path| read(path.to_s) }
+          @jar.cleanup(true) if options[:cookiesession]
+          Array(options[:cookielist]).each { |line| add(line.to_s) }
         end
 
         def self.load_gem(option)
@@ -46,7 +46,7 @@ module Trunkline
         # @return [Response]
         def call(request, _call)
           @origin ||= request.uri.origin
-          @own ||= request.headers["Cookie"].to_s # sent to the first origin only
+          @caller_cookie ||= request.headers["Cookie"].to_s # sent to the first origin only
           response = yield with_cookies(request)
           store(response)
           response
@@ -91,8 +91,8 @@ module Trunkline
 
         def with_cookies(request)
           url = request.uri
-          own = url.origin == @origin ? @own : ""
-          sent = [HTTP::Cookie.cookie_value(@jar.cookies(uri(url))), own].reject(&:empty?).join("; ")
+          caller_cookie = url.origin == @origin ? @caller_cookie : ""
+          sent = [HTTP::Cookie.cookie_value(@jar.cookies(uri(url))), caller_cookie].reject(&:empty?).join("; ")
           return request if sent == request.headers["Cookie"].to_s
 
           Policy.add_fields(request, [["Cookie", sent.empty? ? nil : sent]], @builder)

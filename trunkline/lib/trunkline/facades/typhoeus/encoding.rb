@@ -30,9 +30,9 @@ module Trunkline
           return base if query.empty?
 
           front, hash, fragment = base.partition("#")
-          path, mark, own = front.partition("?")
-          separator = mark.empty? || own.empty? ? "" : "&"
-          "#{path}?#{own}#{separator}#{query}#{hash}#{fragment}"
+          path, mark, existing = front.partition("?")
+          separator = mark.empty? || existing.empty? ? "" : "&"
+          "#{path}?#{existing}#{separator}#{query}#{hash}#{fragment}"
         end
 
         # @param values [Hash, Array, String, nil] a String is returned as it is

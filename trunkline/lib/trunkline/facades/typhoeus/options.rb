@@ -55,17 +55,17 @@ module Trunkline
         # @return [Integer, nil] the largest body that is accepted
         attr_reader :maximum_bytes
 
-        # @param given [Hash]
+        # @param options [Hash]
         # @raise [Typhoeus::Errors::InvalidOption, ArgumentError]
-        def initialize(given)
-          @given = given
+        def initialize(options)
+          @options = options
           @method = "GET"
           @fields = []
           @default_fields = [] # fields that headers: overrides
           @seconds = {}
           @client_options = { decode: false }
           @maximum = MOST_REDIRECTS
-          given.each { |name, value| read(name.to_sym, value) }
+          options.each { |name, value| read(name.to_sym, value) }
           complete
         end
 
@@ -166,7 +166,7 @@ module Trunkline
         def read_header(name, text)
           case name.downcase
           when "expect"
-            @client_options[:expect] = (@given[:expect_100_timeout_ms] || 1000) / 1000.0 if text == "100-continue"
+            @client_options[:expect] = (@options[:expect_100_timeout_ms] || 1000) / 1000.0 if text == "100-continue"
           when "transfer-encoding"
             @chunked = text.to_s.casecmp?("chunked")
           else
@@ -196,7 +196,7 @@ module Trunkline
           return if value.nil? || value.to_s == "none"
 
           field = fields.fetch(value.to_s) { refuse(:timecondition, value, fields.keys.join(" and ")) }
-          @fields << [field, Time.at(Integer(@given.fetch(:timevalue, 0))).httpdate]
+          @fields << [field, Time.at(Integer(@options.fetch(:timevalue, 0))).httpdate]
         end
 
         # Read by option_timecondition.
@@ -233,7 +233,7 @@ module Trunkline
         end
 
         def own_referer?
-          headers = @given[:headers] || @given[:httpheader] || {}
+          headers = @options[:headers] || @options[:httpheader] || {}
           headers.any? { |name, _| name.to_s.casecmp?("referer") }
         end
 
@@ -269,7 +269,7 @@ module Trunkline
         def limit(kind, value, unit, name = kind)
           return if value.nil?
           raise ArgumentError, "Value '#{value}' for option '#{name}' must be a number." unless value.is_a?(Numeric)
-          return if unit == 1 && @given[:"#{kind}_ms"]
+          return if unit == 1 && @options[:"#{kind}_ms"]
 
           @seconds[kind] = value.to_f / unit if value.positive?
         end
@@ -332,21 +332,21 @@ module Trunkline
 
         def proxy_url(text)
           scheme, rest = text.include?("://") ? text.split("://", 2) : [proxy_scheme, text]
-          port = @given[:proxyport]
+          port = @options[:proxyport]
           rest = "#{rest.chomp("/")}:#{port}" if port && !rest.match?(/:\d+\z/)
           "#{scheme}://#{proxy_credentials}#{rest}"
         end
 
         def proxy_scheme
-          type = (@given[:proxytype] || @given[:proxy_type] || :http).to_s
+          type = (@options[:proxytype] || @options[:proxy_type] || :http).to_s
           PROXY_TYPES.fetch(type) { refuse(:proxytype, type, PROXY_TYPES.keys.join(", ")) }
         end
 
         def proxy_credentials
-          user, password = (@given[:proxyuserpwd] || "").split(":", 2)
-          user ||= @given[:proxyusername] or return
+          user, password = (@options[:proxyuserpwd] || "").split(":", 2)
+          user ||= @options[:proxyusername] or return
 
-          "#{Percent.component(user)}:#{Percent.component(password || @given[:proxypassword] || "")}@"
+          "#{Percent.component(user)}:#{Percent.component(password || @options[:proxypassword] || "")}@"
         end
 
         # Read by option_proxy.
@@ -397,7 +397,7 @@ module Trunkline
           return if value.nil?
           return @client_options[:tcp_keepalive] = false unless on?(value)
 
-          probes = { idle: @given[:tcp_keepidle], interval: @given[:tcp_keepintvl] }.compact
+          probes = { idle: @options[:tcp_keepidle], interval: @options[:tcp_keepintvl] }.compact
           @client_options[:tcp_keepalive] = probes.empty? || probes
         end
 

@@ -22,8 +22,8 @@ module Trunkline
 
         # Options that differ from request to request, or do not change what is sent.
         PER_REQUEST = %i[params body set_read_callback cache cache_ttl].freeze
-        KNOWN = 256
-        private_constant :PER_REQUEST, :KNOWN
+        CACHE_LIMIT = 256
+        private_constant :PER_REQUEST, :CACHE_LIMIT
 
         @policies = {}.freeze
         @known = {}
@@ -51,13 +51,13 @@ module Trunkline
             RactorError.refuse
             key = PER_REQUEST.any? { |name| options.key?(name) } ? options.except(*PER_REQUEST) : options
             known = connections == Connections::NO_LIMIT ? @known : known_with(connections)
-            known[key] || Memo.keep(known, KNOWN, frozen_copy(key), new(key, connections))
+            known[key] || Memo.keep(known, CACHE_LIMIT, frozen_copy(key), new(key, connections))
           end
 
           private
 
           def known_with(connections)
-            @limited[connections] || Memo.keep(@limited, KNOWN, connections, {})
+            @limited[connections] || Memo.keep(@limited, CACHE_LIMIT, connections, {})
           end
 
           def frozen_copy(options)
@@ -81,7 +81,7 @@ module Trunkline
           checked = Trunkline::Options.defaults.merge({ **limits, **@options.client_options })
           @total = checked.timeout.total
           @builder = make_builder(checked)
-          @policy = own_policy(checked)
+          @policy = exchange_policy(checked)
           @request_adapter = RequestAdapter.new(@options, @builder, multipart_builder(limits, checked))
           @redirect = make_redirect if @options.redirects
           @challenged = @options.schemes != [:basic]
@@ -104,7 +104,7 @@ module Trunkline
         # @return [CallPolicy] returns a proxy's 407 as an ordinary response
         def policy_of(policies, deprecations = nil, probes = [].freeze)
           CallPolicy.new(@builder, chain: Policy::Chain.new(policies), total: @total, deprecations: deprecations,
-                                   proxy_answers: true, probes: probes)
+                                   pass_proxy_407: true, probes: probes)
         end
 
         # @param request [Typhoeus::Request]
@@ -127,14 +127,14 @@ module Trunkline
           return unless @challenged
 
           login = @options.login || @request_adapter.userinfo(request) or return
-          signer = @signers[login] || Memo.keep(@signers, KNOWN, login, BestAuth.new(*login, @options.schemes))
+          signer = @signers[login] || Memo.keep(@signers, CACHE_LIMIT, login, BestAuth.new(*login, @options.schemes))
           Policy::Auth.new(signer, http_request.uri.origin, @builder)
         end
 
         private
 
         # @return [CallPolicy, nil]
-        def own_policy(options)
+        def exchange_policy(options)
           options = options.merge(RequestConfig.policies)
           policies = Policy::Chain.of(options, @builder).policies
           deprecations = options.deprecation_handler
@@ -144,7 +144,7 @@ module Trunkline
 
         def make_builder(checked)
           builder = @options.unrestricted_auth? ? Redirects::UnrestrictedBuilder : RequestBuilder
-          builder.new(checked, nil, RequestConfig.connections.family.owner)
+          builder.new(checked, nil, RequestConfig.connections.pool_handle.owner_id)
         end
 
         def make_redirect

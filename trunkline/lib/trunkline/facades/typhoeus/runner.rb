@@ -14,8 +14,10 @@ module Trunkline
         def run(request)
           transfer = Transfer.of(request)
           transfer.finish_invalid if transfer.invalid?
-          following = transfer.http_request
-          following = transfer.streamed? ? stream(transfer, following) : perform(transfer, following) while following
+          next_request = transfer.http_request
+          while next_request
+            next_request = transfer.streamed? ? stream(transfer, next_request) : perform(transfer, next_request)
+          end
           request.response
         end
 
@@ -27,8 +29,10 @@ module Trunkline
           pool = RequestConfig.connections.pool
           return Engine.perform(pool, http_request, transfer.deadline, begun) unless transfer.policy
 
-          driver = Policy::ThreadDriver.new(pool, begun) { |step, deadline, made| Engine.perform(pool, step, deadline, made) }
-          transfer.policy.perform(http_request, driver, Engine.now, transfer.surroundings)
+          driver = Policy::ThreadDriver.new(pool, begun) do |step, deadline, responses|
+            Engine.perform(pool, step, deadline, responses)
+          end
+          transfer.policy.perform(http_request, driver, Engine.now, transfer.caller_context)
         rescue Error => error
           error
         end
@@ -36,15 +40,15 @@ module Trunkline
         # An exception from a callback ends the exchange and is raised to the caller.
         def stream(transfer, http_request)
           response = exchange(transfer, http_request, begun = [])
-          following = transfer.receive(response)
-          following = transfer.receive(chunk(response)) until following || transfer.finished?
-          following
+          next_request = transfer.receive(response)
+          next_request = transfer.receive(chunk(response)) until next_request || transfer.finished?
+          next_request
         ensure
           begun&.each(&:close)
         end
 
         def chunk(response)
-          response._streamed.read
+          response._mark_streamed.read
         rescue Error => error
           error
         end

@@ -34,13 +34,13 @@ module Trunkline
           @response = response
           @received = 0
           @body = String.new
-          @held = provisional?(response) ? [] : nil
-          report_head unless @held
+          @buffered = provisional?(response) ? [] : nil
+          report_head unless @buffered
         end
 
         # A redirect or a challenge may lead to another request. It is reported to the callbacks only if it is final.
         def provisional?(response)
-          (@config.redirect && Policy::Redirect.redirect?(response)) || (@followed && response.status == 401)
+          (@config.redirect && Policy::Redirect.redirect?(response)) || (@flow && response.status == 401)
         end
 
         def report_head
@@ -48,16 +48,16 @@ module Trunkline
           @partial.request = @request
           abort_if(@request.execute_headers_callbacks(@partial).include?(:abort))
           report_progress unless finished?
-          refuse_larger(@response["content-length"].to_i)
+          finish_if_too_large(@response["content-length"].to_i)
         end
 
         # The body of a redirect is discarded.
         def receive_chunk(bytes)
           @received += bytes.bytesize
-          return if refuse_larger(@received)
-          return report_chunk(bytes) unless @held
+          return if finish_if_too_large(@received)
+          return report_chunk(bytes) unless @buffered
 
-          @held << bytes if @response.status == 401
+          @buffered << bytes if @response.status == 401
         end
 
         def report_chunk(bytes)
@@ -75,7 +75,7 @@ module Trunkline
         end
 
         # The engine's own limit would end the request without a status, which libcurl reports.
-        def refuse_larger(bytes)
+        def finish_if_too_large(bytes)
           maximum = @config.maximum_bytes
           return if maximum.nil? || bytes <= maximum || finished?
 
@@ -90,18 +90,18 @@ module Trunkline
 
         # @return [Trunkline::Request, nil]
         def receive_end
-          if @held || @followed
+          if @buffered || @flow
             result = follow(@response)
             return @http_request = result if result.is_a?(Trunkline::Request)
             return finish_failed(result) && nil if result.is_a?(Exception)
           end
-          report_held if @held
+          report_buffered if @buffered
           finish_streamed unless finished?
         end
 
-        def report_held
+        def report_buffered
           report_head
-          @held.each { |bytes| report_chunk(bytes) unless finished? }
+          @buffered.each { |bytes| report_chunk(bytes) unless finished? }
         end
 
         def finish_streamed

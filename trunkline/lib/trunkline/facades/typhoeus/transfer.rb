@@ -63,8 +63,8 @@ module Trunkline
           @config = RequestConfig.of(request.options, connections)
           @http_request = @config.build(request, streamed?)
           @deadline = @config.deadline
-          @surroundings = Surroundings.current if Surroundings.needed?
-          @deadline = [@deadline, @surroundings&.limit].compact.min
+          @caller_context = CallerContext.current if CallerContext.needed?
+          @deadline = [@deadline, @caller_context&.limit].compact.min
           apply_policies
         rescue InvalidRequest => error
           raise unless @config && error.message.start_with?("url")
@@ -74,10 +74,10 @@ module Trunkline
         end
 
         # @return [CallPolicy, nil] applied to each exchange
-        def policy = @config.policy || (@plain ||= @config.policy_of([]) if @surroundings)
+        def policy = @config.policy || (@bare_policy ||= @config.policy_of([]) if @caller_context)
 
-        # @return [Surroundings, nil] of the calling thread
-        attr_reader :surroundings
+        # @return [CallerContext, nil] of the calling thread
+        attr_reader :caller_context
 
         # @return [Boolean]
         def streamed? = false
@@ -96,7 +96,7 @@ module Trunkline
         # @param result [Response, Error]
         # @return [Trunkline::Request, nil] the next request to send
         def receive(result)
-          if @followed || (@config.redirect && Policy::Redirect.redirect?(result))
+          if @flow || (@config.redirect && Policy::Redirect.redirect?(result))
             result = follow(result)
             return @http_request = result if result.is_a?(Trunkline::Request)
           end
@@ -138,15 +138,15 @@ module Trunkline
         # @return [Trunkline::Request, StandardError] the first request to send
         def begin_flow(*policies)
           policy = @config.policy_of([@config.redirect, *policies].compact)
-          @followed = Scheduler::Flow.new(policy, @http_request, Engine.now)
-          @followed.first
+          @flow = Scheduler::Flow.new(policy, @http_request, Engine.now)
+          @flow.first
         end
 
         def follow(result)
-          begin_flow unless @followed # its first request is the one already sent
-          following = @followed.after(result)
-          @followed_responses = [*@followed_responses, result] if following.is_a?(Trunkline::Request)
-          following
+          begin_flow unless @flow # its first request is the one already sent
+          next_request = @flow.after(result)
+          @followed_responses = [*@followed_responses, result] if next_request.is_a?(Trunkline::Request)
+          next_request
         end
 
         def finish_with(response)

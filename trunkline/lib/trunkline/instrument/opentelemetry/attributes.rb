@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../shown"
+require_relative "../reported_url"
 
 module Trunkline
   module Instrument
@@ -26,7 +26,7 @@ module Trunkline
         # @return [Hash{String => Object}] attributes of a span at its start
         def of_request(request, resent, body_size)
           attributes = common(request)
-          attributes["url.full"] = Shown.url(request)
+          attributes["url.full"] = ReportedURL.url(request)
           attributes["url.template"] = request.template if request.template
           attributes["http.request.method_original"] = request.method if other?(request)
           attributes["http.request.resend_count"] = resent if resent.positive?

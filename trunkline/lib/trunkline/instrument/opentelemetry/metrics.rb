@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../../family"
+require_relative "../../pool_handle"
 require_relative "../../redacted"
 require_relative "attributes"
 
@@ -34,25 +34,25 @@ module Trunkline
           STATES.each { |state, counter| observe_connections("#{name}.#{state}", version, state, counter) }
         end
 
-        def note = @spans.note
+        def probe_context = @spans.probe_context
 
         def call_begins(_call, context) = context && true
 
-        def attempt_begins(told, request, _number)
-          return unless told
+        def attempt_begins(measured, request, _number)
+          return unless measured
 
           attributes = Attributes.common(request)
           @active.add(1, attributes: attributes)
           [attributes, nil]
         end
 
-        def attempt_ends(attributes, lap)
+        def attempt_ends(attributes, record)
           return unless attributes
 
           @active.add(-1, attributes: attributes)
-          attributes = attributes.merge(Attributes.of_result(lap.result))
-          attributes["url.template"] = lap.request.template if lap.request.template
-          @duration.record(lap.ended - lap.began, attributes: attributes)
+          attributes = attributes.merge(Attributes.of_result(record.result))
+          attributes["url.template"] = record.request.template if record.request.template
+          @duration.record(record.ended - record.began, attributes: attributes)
         end
 
         private
@@ -71,7 +71,7 @@ module Trunkline
           meter = ::OpenTelemetry.meter_provider.meter(name, version: version)
           instrument = meter.create_observable_up_down_counter(
             "http.client.open_connections", unit: "{connection}", description: "Open HTTP connections.",
-                                            callback: -> { Family.pools.sum { |pool| pool.stats.fetch(counter) } }
+                                            callback: -> { PoolHandle.pools.sum { |pool| pool.stats.fetch(counter) } }
           )
           instrument.add_attributes("http.connection.state" => state) if instrument.respond_to?(:add_attributes)
         end

@@ -34,9 +34,9 @@ module Trunkline
 
         # @return [OpenTelemetry::Context, nil] nil when another instrumentation reports the call, or tracing is off for
         #   it
-        def note
+        def probe_context
           context = ::OpenTelemetry::Context.current
-          context unless ::OpenTelemetry::Common::Utilities.untraced?(context) || told_by_library?
+          context unless ::OpenTelemetry::Common::Utilities.untraced?(context) || reported_by_library?
         end
 
         # @return [State, nil]
@@ -64,8 +64,8 @@ module Trunkline
           [span, fields]
         end
 
-        def attempt_ends(span, lap)
-          finish(span, lap.result) if span
+        def attempt_ends(span, record)
+          finish(span, record.result) if span
         end
 
         def call_ends(state, result)
@@ -76,8 +76,8 @@ module Trunkline
 
         def tracer = @instrumentation.tracer
 
-        def told_by_library?
-          name = LIBRARIES[Surroundings.library] or return false
+        def reported_by_library?
+          name = LIBRARIES[CallerContext.library] or return false
 
           ::OpenTelemetry::Instrumentation.registry.lookup(name)&.installed? || false
         end

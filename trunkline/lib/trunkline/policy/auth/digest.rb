@@ -69,9 +69,9 @@ module Trunkline
         # Stores the nonce that the server wants next (RFC 7616 3.5), so that the next call is not challenged.
         #
         # @param response [Response] with a status other than 401
-        def accepted(response)
-          told = response.headers["Authentication-Info"] or return
-          nonce = Challenge.parse(["Digest #{told}"]).first&.parameters&.fetch("nextnonce", nil)
+        def on_success(response)
+          info = response.headers["Authentication-Info"] or return
+          nonce = Challenge.parse(["Digest #{info}"]).first&.parameters&.fetch("nextnonce", nil)
           return if nonce.to_s.empty?
 
           @lock.synchronize do
@@ -147,12 +147,12 @@ module Trunkline
           return false if parameters["stale"]&.casecmp?("true")
 
           sent = Challenge.parse([authorization]).first.parameters
-          sent["nonce"] == parameters["nonce"] || !aged?(sent, used)
+          sent["nonce"] == parameters["nonce"] || !expired?(sent, used)
         end
 
         # Returns whether the nonce has expired, even if the server does not say stale=true: it was used before, or came
         # with an accepted request, and the server now asks for another one.
-        def aged?(sent, used)
+        def expired?(sent, used)
           return true if used&.proven && used.nonce == sent["nonce"]
 
           sent["nc"] ? sent["nc"].hex > 1 : !used.nil? && used.uses > 1

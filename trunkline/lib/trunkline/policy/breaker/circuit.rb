@@ -68,16 +68,16 @@ module Trunkline
           return generation if @state == :closed
 
           changing(call, request) do |now|
-            take_place(now) unless @state == :closed
+            take_probe_slot(now) unless @state == :closed
             @generation
           end
         end
 
-        def take_place(now)
+        def take_probe_slot(now)
           begin_probes(now) if now >= @retry_at
-          raise refusal(now) unless @state == :half_open && @places.positive?
+          raise refusal(now) unless @state == :half_open && @probe_slots.positive?
 
-          @places -= 1
+          @probe_slots -= 1
         end
 
         # An unfinished probe occupies its slot for one cool-down at most, since it may never end: it may run in a
@@ -85,7 +85,7 @@ module Trunkline
         def begin_probes(now)
           change(:half_open)
           @retry_at = now + @cool_down
-          @places = @wanted = @probes
+          @probe_slots = @successes_needed = @probes
         end
 
         def record(generation, outcome, call, request)
@@ -110,7 +110,7 @@ module Trunkline
             before = @state
             yield(now).tap { after = @state }
           end
-          call.tell(:breaker, request: request, state: after, retry_in: retry_in(now)) unless before == after
+          call.notify(:breaker, request: request, state: after, retry_in: retry_in(now)) unless before == after
           result
         end
 
@@ -125,9 +125,9 @@ module Trunkline
         def judge_probe(outcome, now)
           case outcome
           when :failure then trip(now, *@last)
-          when :success then close if (@wanted -= 1).zero?
+          when :success then close if (@successes_needed -= 1).zero?
           end
-          @places += 1 if outcome == :unknown
+          @probe_slots += 1 if outcome == :unknown
         end
 
         def trip(now, requests, failures)

@@ -14,14 +14,14 @@ module Trunkline
         # @param label [String] "host:port"
         def initialize(label)
           @label = label
-          @told = false
+          @failure_logged = false
         end
 
         # See Circuit#run. Changes of state are reported by the other gem only.
         def run(_call, _request, &send)
           ended = nil
           trouble = trouble_of { ended = attempt(&send) }
-          tell(trouble) if trouble
+          log_failure(trouble) if trouble
           result, error = ended || attempt(&send)
           error ? raise(error) : result
         end
@@ -62,10 +62,10 @@ module Trunkline
           [nil, error]
         end
 
-        def tell(trouble)
-          return if @told
+        def log_failure(trouble)
+          return if @failure_logged
 
-          @told = true
+          @failure_logged = true
           Trunkline.logger.warn("Trunkline: the breaker of #{@label} is not in use: #{self.class} failed with " \
                                 "#{trouble.class}: #{trouble.message}")
         end

@@ -35,26 +35,26 @@ module Trunkline
         FAILURES = [ConnectionError, TimeoutError, TruncatedBody, StreamReset].freeze
         # Subclasses of these with a local cause: which certificates are trusted, which egress is allowed, the caller's
         # deadline, and a connection that a fork may not use.
-        OWN = [CertificateError, EgressRefused, DeadlineExceeded, ForkedConnection].freeze
+        LOCAL = [CertificateError, EgressRefused, DeadlineExceeded, ForkedConnection].freeze
         # Errors of a machine without free file descriptors, memory or ports.
         SHORTAGES = %i[EMFILE ENFILE ENOBUFS ENOMEM EADDRNOTAVAIL].map { |name| Errno.const_get(name)::Errno }.freeze
         # 501 and 505 refuse a single request (RFC 9110 15.6.2, 15.6.6); the server works.
         UNLIKE_FAILURES = [501, 505].freeze
-        private_constant :FAILURES, :OWN, :SHORTAGES, :UNLIKE_FAILURES
+        private_constant :FAILURES, :LOCAL, :SHORTAGES, :UNLIKE_FAILURES
 
         # @param result [Response, Error]
         # @return [Boolean] whether the result counts as a failure; the default of failure:
         def self.failure?(result)
           return result.status >= 500 && !UNLIKE_FAILURES.include?(result.status) if result.is_a?(Response)
 
-          FAILURES.any? { |one| result.is_a?(one) } && !own?(result)
+          FAILURES.any? { |one| result.is_a?(one) } && !local?(result)
         end
 
         # Time spent in the queue is due to the pool or to another policy, not to the server.
-        def self.own?(error)
-          error.phase == :queue || SHORTAGES.include?(error.errno) || OWN.any? { |one| error.is_a?(one) }
+        def self.local?(error)
+          error.phase == :queue || SHORTAGES.include?(error.errno) || LOCAL.any? { |one| error.is_a?(one) }
         end
-        private_class_method :own?
+        private_class_method :local?
       end
     end
   end

@@ -33,7 +33,7 @@ module Trunkline
         end
 
         # @return [Array<Symbol>] the settings of breaker: that this store uses
-        def heeded = []
+        def used_settings = []
 
         # @param label [String] "host:port"
         # @return [Resource]

@@ -14,7 +14,7 @@ module Trunkline
       #   system = Stoplight.register_system("http", data_store: Stoplight::DataStore::Redis.new(redis))
       #   Trunkline.new(url, timeout: 5, breaker: { store: Trunkline::Policy::Breaker::Stoplight.new(system) })
       class Stoplight < Store
-        HEEDED = %i[threshold window cool_down probes].freeze
+        USED_SETTINGS = %i[threshold window cool_down probes].freeze
 
         # @param system [Stoplight::Wiring::System, nil] nil for the default system of Stoplight.configure
         # @raise [InvalidRequest] when the gem is not installed or too old
@@ -25,7 +25,7 @@ module Trunkline
         end
 
         # @return [Array<Symbol>] the settings of breaker: that this store uses
-        def heeded = HEEDED
+        def used_settings = USED_SETTINGS
 
         # @param label [String] "host:port"
         # @param settings [Hash{Symbol => Object}]

@@ -9,7 +9,7 @@ module Trunkline
   module Policy
     class Breaker
       # Base class of the objects allowed as store:, which keep circuits outside of this process. A subclass implements
-      # #circuit, whose result responds to #run and #to_h as a Circuit does, and #heeded.
+      # #circuit, whose result responds to #run and #to_h as a Circuit does, and #used_settings.
       class Store
         include Redacted
 
@@ -20,7 +20,7 @@ module Trunkline
         # @param version [String] the oldest supported version
         # @raise [InvalidRequest]
         def initialize(gem_name, version)
-          Loading.apart { require gem_name }
+          Loading.in_thread_if_needed { require gem_name }
           found = Gem.loaded_specs[gem_name]&.version
           return if found.nil? || found >= Gem::Version.new(version)
 
@@ -33,7 +33,7 @@ module Trunkline
         # @param given [Hash{Symbol => Object}] settings of breaker: that the caller gave
         # @raise [InvalidRequest] for a setting that would have no effect
         def check(given)
-          ignored = (given.keys - heeded - %i[store failure]).first or return
+          ignored = (given.keys - used_settings - %i[store failure]).first or return
 
           raise InvalidRequest, "breaker: #{ignored}: has no effect with a store: of #{self.class}"
         end

@@ -31,7 +31,7 @@ module Trunkline
         end
 
         # @return [Boolean] whether a part may be returned: there is no If-Range, or it matches the stored response
-        def same_whole?(fields, freshness)
+        def range_applies?(fields, freshness)
           condition = fields["if-range"] or return true
           condition == (condition.start_with?('"') ? freshness.etag : freshness.last_modified)
         end

@@ -27,77 +27,79 @@ module Trunkline
         include Redacted
 
         # Statuses that may be stored without explicit permission (RFC 9110 15.1).
-        HEURISTICALLY = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].freeze
+        HEURISTICALLY_CACHEABLE = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].freeze
         # Maximum heuristic lifetime in seconds.
-        LONGEST_GUESS = 86_400
+        LONGEST_HEURISTIC = 86_400
         # Seconds for which a stale response with a validator stays in the store.
-        STALE_KEPT = 604_800
+        STALE_STORAGE = 604_800
         # Seconds.
         CENTURY = 36_525 * 86_400
         HALF_A_CENTURY = CENTURY / 2
         # Statuses whose caching rules this cache implements, for must-understand.
-        UNDERSTOOD = [*HEURISTICALLY, 302, 303, 307, 400, 401, 403, 406, 409, 422, 429, 500, 502, 503, 504].freeze
-        private_constant :CENTURY, :HALF_A_CENTURY, :UNDERSTOOD, :HEURISTICALLY, :LONGEST_GUESS, :STALE_KEPT
+        UNDERSTOOD = [*HEURISTICALLY_CACHEABLE,
+                      302, 303, 307, 400, 401, 403, 406, 409, 422, 429, 500, 502, 503, 504].freeze
+        private_constant :CENTURY, :HALF_A_CENTURY, :UNDERSTOOD, :HEURISTICALLY_CACHEABLE, :LONGEST_HEURISTIC,
+                         :STALE_STORAGE
 
-        # @param answer [Response]
-        # @param asked_at [Float] when the request began
+        # @param response [Response]
+        # @param request_time [Float] when the request began
         # @param received [Float]
         # @param settings [Hash] heuristic, stale_while_revalidate and stale_if_error of the policy
         # @return [Freshness]
-        def self.of(answer, asked_at, received, settings)
-          directives = Directives.of(answer["cache-control"])
-          date = time(answer["date"]) || received.floor
-          new(answer.status, received, initial_age(answer, date, asked_at, received),
-              lifetime(answer, directives, date, settings[:heuristic]),
+        def self.of(response, request_time, received, settings)
+          directives = Directives.of(response["cache-control"])
+          date = time(response["date"]) || received.floor
+          new(response.status, received, initial_age(response, date, request_time, received),
+              lifetime(response, directives, date, settings[:heuristic]),
               directives.key?("no-cache"), directives.key?("must-revalidate"),
               directives.seconds("stale-while-revalidate") || settings[:stale_while_revalidate],
               directives.seconds("stale-if-error") || settings[:stale_if_error],
-              answer["etag"], answer["last-modified"])
+              response["etag"], response["last-modified"])
         end
 
-        # @param answer [Response]
+        # @param response [Response]
         # @param directives [Directives] of the response
         # @return [Boolean] whether a private cache may store the response (RFC 9111 3)
-        def self.storable?(answer, directives)
-          status = answer.status
-          return false if [206, 304].include?(status) || answer["vary"]&.include?("*")
+        def self.storable?(response, directives)
+          status = response.status
+          return false if [206, 304].include?(status) || response["vary"]&.include?("*")
           return UNDERSTOOD.include?(status) if directives.key?("must-understand")
           return false if forbidden?(directives)
 
-          directives.key?("max-age") || !answer["expires"].nil? || directives.key?("private") ||
-            heuristically?(answer, directives)
+          directives.key?("max-age") || !response["expires"].nil? || directives.key?("private") ||
+            heuristically_cacheable?(response, directives)
         end
 
         # @return [Boolean] whether a response forbids storing it (RFC 9111 5.2.2.3, 5.2.2.5)
         def self.forbidden?(directives) = directives.key?("no-store") && !directives.key?("must-understand")
 
         # RFC 9111 4.2.3
-        def self.initial_age(answer, date, asked_at, received)
+        def self.initial_age(response, date, request_time, received)
           # The first of several values counts; a value that is not a number is ignored (RFC 9111 5.1).
-          told = answer["age"].to_s[/\A\d+(?=\s*(?:[,;]|\z))/].to_i
-          [received.floor - date, told + (received - asked_at), 0].max.to_f
+          age_value = response["age"].to_s[/\A\d+(?=\s*(?:[,;]|\z))/].to_i
+          [received.floor - date, age_value + (received - request_time), 0].max.to_f
         end
 
         # RFC 9111 4.2.1, for a private cache
-        def self.lifetime(answer, directives, date, heuristic)
+        def self.lifetime(response, directives, date, heuristic)
           explicit = directives.seconds("max-age")
           return explicit.to_f if explicit
-          return [(time(answer["expires"]) || date) - date, 0].max.to_f if answer["expires"]
+          return [(time(response["expires"]) || date) - date, 0].max.to_f if response["expires"]
 
-          guess(answer, directives, date, heuristic)
+          heuristic_lifetime(response, directives, date, heuristic)
         end
 
         # RFC 9111 4.2.2
-        def self.guess(answer, directives, date, heuristic)
-          return 0.0 unless heuristic.positive? && heuristically?(answer, directives)
+        def self.heuristic_lifetime(response, directives, date, heuristic)
+          return 0.0 unless heuristic.positive? && heuristically_cacheable?(response, directives)
 
-          changed = time(answer["last-modified"]) or return 0.0
-          ((date - changed) * heuristic).clamp(0, LONGEST_GUESS).to_f
+          changed = time(response["last-modified"]) or return 0.0
+          ((date - changed) * heuristic).clamp(0, LONGEST_HEURISTIC).to_f
         end
 
         # @return [Boolean]
-        def self.heuristically?(answer, directives)
-          HEURISTICALLY.include?(answer.status) || directives.key?("public")
+        def self.heuristically_cacheable?(response, directives)
+          HEURISTICALLY_CACHEABLE.include?(response.status) || directives.key?("public")
         end
 
         # @param text [String, nil] an HTTP date
@@ -113,7 +115,7 @@ module Trunkline
           nil
         end
 
-        private_class_method :initial_age, :lifetime, :guess
+        private_class_method :initial_age, :lifetime, :heuristic_lifetime
 
         def initialize(*)
           super
@@ -138,7 +140,7 @@ module Trunkline
 
         # @param response [Response] a 304, or the response to a HEAD
         # @return [Boolean] whether it describes this stored response (RFC 9111 4.3.4)
-        def of_same?(response)
+        def describes?(response)
           newer = response["etag"]
           return plain(newer) == plain(etag) if newer && etag
 
@@ -148,8 +150,8 @@ module Trunkline
 
         # @return [Float] seconds for which a store keeps the response: as long as it may be used, and with a validator
         #   at least a week after it has become stale
-        def kept_for
-          stale = [while_revalidate, if_error, validator? ? STALE_KEPT : 0].max
+        def storage_seconds
+          stale = [while_revalidate, if_error, validator? ? STALE_STORAGE : 0].max
           [lifetime - initial_age, 0].max + stale
         end
 
@@ -159,7 +161,7 @@ module Trunkline
         end
 
         # @return [Boolean] whether all members have types that .of can have set
-        def sound?
+        def valid_types?
           status.is_a?(Integer) && [no_cache, strict].all? { |flag| [true, false].include?(flag) } &&
             [received, initial_age, lifetime, while_revalidate, if_error].all?(Numeric) &&
             [etag, last_modified].all? { |value| value.nil? || value.is_a?(String) }

@@ -16,35 +16,35 @@ module Trunkline
         # Conditions on the current state of the resource, which the cache cannot know.
         PRECONDITIONS = %w[if-match if-unmodified-since].freeze
         CONDITIONS = %w[if-none-match if-modified-since].freeze
-        PARTS = %w[range if-range].freeze
+        RANGE_FIELDS = %w[range if-range].freeze
         # RFC 9111 5.4
         NO_CACHE = Directives.new("no-cache")
         # A stored response is returned unchanged for a request without any of these fields.
-        TELLING = [*PRECONDITIONS, *CONDITIONS, *PARTS, "cache-control", "pragma"].freeze
+        CACHE_FIELDS = [*PRECONDITIONS, *CONDITIONS, *RANGE_FIELDS, "cache-control", "pragma"].freeze
         # Lists of fields whose digests are kept in memory.
         VARIED = 16
-        private_constant :PRECONDITIONS, :NO_CACHE, :TELLING, :VARIED
+        private_constant :PRECONDITIONS, :NO_CACHE, :CACHE_FIELDS, :VARIED
 
         # @return [Hash{String => String}] names in lower case
         attr_reader :values
         # @return [Directives]
         attr_reader :directives
         # @return [String] part of the cache keys: the servers that the client reaches, and the field Host
-        attr_reader :whence
+        attr_reader :server_identity
         # @return [String, nil] part of the cache keys: a digest of the credential fields and of the signer; nil without
         #   them
-        attr_reader :whose
+        attr_reader :credentials_digest
 
         # @param values [Hash{String => String}]
         # @param builder [RequestBuilder]
         # @param signer [String, nil] identifies the signer of the request
         def initialize(values, builder, signer)
           @values = values.freeze
-          @plain = TELLING.none? { |name| values.key?(name) }
+          @plain = CACHE_FIELDS.none? { |name| values.key?(name) }
           @conditional = !@plain && CONDITIONS.any? { |name| values.key?(name) }
           @directives = @plain ? Directives::NONE : read_directives
-          @whence = "#{builder.identity} #{values["host"]}"
-          @whose = digest_of_credentials(builder, signer)
+          @server_identity = "#{builder.identity} #{values["host"]}"
+          @credentials_digest = digest_of_credentials(builder, signer)
           @varied = {}
           freeze
         end

@@ -22,12 +22,12 @@ module Trunkline
 
         # @param request [Request]
         # @param call [Call]
-        # @param completed [Request] as it is sent, except for the signature
-        def initialize(request, call, completed = call.completed(request))
+        # @param sent [Request] as it is sent, except for the signature
+        def initialize(request, call, sent = call.with_policy_fields(request))
           @key = nil
           @request = request
           @origin = request.origin.url
-          @fields = call.builder.presented_fields(completed, call.signer)
+          @fields = call.builder.presented_fields(sent, call.signer)
         end
 
         # @return [Boolean]
@@ -54,8 +54,9 @@ module Trunkline
 
         private
 
-        def key_of(origin, target = "", whose = @fields.whose)
-          "#{@fields.whence} #{origin}#{target} #{whose}".freeze # a Hash would copy an unfrozen key
+        def key_of(origin, target = "", credentials_digest = @fields.credentials_digest)
+          # Frozen, since a Hash would copy an unfrozen key.
+          "#{@fields.server_identity} #{origin}#{target} #{credentials_digest}".freeze
         end
       end
     end

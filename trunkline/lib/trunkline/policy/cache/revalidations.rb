@@ -12,15 +12,15 @@ module Trunkline
 
         # Number of finished validations that are remembered, for calls that read the stored response before the
         # validation ended.
-        KEPT = 100
-        private_constant :KEPT
+        REMEMBERED = 100
+        private_constant :REMEMBERED
 
         # @return [Integer] number of finished validations
         attr_reader :count
 
         def initialize
           @keys = {}
-          @over = {}
+          @finished = {}
           @count = 0
           @lock = Lock.new
           @pid = Process.pid
@@ -35,7 +35,7 @@ module Trunkline
             # The validations of the parent process do not run in a forked child.
             @keys.clear unless @pid == Process.pid
             @pid = Process.pid
-            @keys.key?(key) || @over.fetch(key, 0) > read_at ? false : @keys[key] = true
+            @keys.key?(key) || @finished.fetch(key, 0) > read_at ? false : @keys[key] = true
           end
         end
 
@@ -44,9 +44,9 @@ module Trunkline
         def end(key)
           @lock.synchronize do
             @keys.delete(key)
-            @over.delete(key)
-            @over[key] = @count += 1
-            @over.shift if @over.size > KEPT
+            @finished.delete(key)
+            @finished[key] = @count += 1
+            @finished.shift if @finished.size > REMEMBERED
           end
         end
       end

@@ -25,7 +25,7 @@ module Trunkline
           @store = store
           @in_memory = store.is_a?(Trunkline::Cache::Memory)
           @expires = Storage.expires?(store)
-          @told = false
+          @failure_logged = false
         end
 
         # @return [Boolean] whether the store's write accepts expires_in:, as ActiveSupport's stores do
@@ -35,36 +35,37 @@ module Trunkline
             kinds.count { |kind, _| %i[req opt].include?(kind) } > 2
         end
 
-        # @param asked [PresentedRequest]
-        # @yield [answer, variants] if anything is stored for the URL
-        # @yieldparam answer [StoredAnswer, nil] nil when only responses to other values of the varying fields are
+        # @param presented [PresentedRequest]
+        # @yield [stored, variants] if anything is stored for the URL
+        # @yieldparam stored [StoredResponse, nil] nil when only responses to other values of the varying fields are
         #   stored
         # @yieldparam variants [Variants, nil] the fields that the URL's responses vary by
         # @return [void]
-        def find(asked)
-          found = read(asked.key) or return
+        def find(presented)
+          found = read(presented.key) or return
           return yield(found, nil) unless found.is_a?(Variants)
 
-          answer = read(asked.variant_key(found.names, found.token))
-          yield((answer unless answer.is_a?(Variants)), found)
+          stored = read(presented.variant_key(found.names, found.token))
+          yield((stored unless stored.is_a?(Variants)), found)
         end
 
-        # @param asked [PresentedRequest]
-        # @param answer [StoredAnswer]
+        # @param presented [PresentedRequest]
+        # @param stored [StoredResponse]
         # @param names [Array<String>] fields that the response varies by
         # @param variants [Variants, nil] found in the store
         # @return [void]
-        def keep(asked, answer, names, variants)
-          return write(asked.key, answer, answer.freshness.kept_for) if names.empty?
+        def store(presented, stored, names, variants)
+          seconds = stored.freshness.storage_seconds
+          return write(presented.key, stored, seconds) if names.empty?
 
           variants = Variants.new(names) unless variants && variants.names == names
-          write(asked.key, variants, answer.freshness.kept_for)
-          write(asked.variant_key(names, variants.token), answer, answer.freshness.kept_for)
+          write(presented.key, variants, seconds)
+          write(presented.variant_key(names, variants.token), stored, seconds)
         end
 
         # @param keys [Array<String>]
         # @return [void]
-        def forget(keys)
+        def delete(keys)
           keys.each { |key| guarded(:delete) { @store.delete(name(key)) } }
         end
 
@@ -92,14 +93,14 @@ module Trunkline
         rescue StandardError => error
           raise if Interrupts.ended_by?(error)
 
-          tell(method, error)
+          log_failure(method, error)
           nil
         end
 
-        def tell(method, error)
-          return if @told
+        def log_failure(method, error)
+          return if @failure_logged
 
-          @told = true
+          @failure_logged = true
           Trunkline.logger.warn("Trunkline: cache: #{method} of #{@store.class} failed with #{error.class}; calls go " \
                                 "on without it. This is told once")
         end

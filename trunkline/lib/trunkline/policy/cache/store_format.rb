@@ -3,7 +3,7 @@
 require "json"
 require_relative "../../bytes_as_text"
 require_relative "freshness"
-require_relative "stored_answer"
+require_relative "stored_response"
 require_relative "variants"
 
 module Trunkline
@@ -24,7 +24,7 @@ module Trunkline
 
         module_function
 
-        # @param value [StoredAnswer, Variants]
+        # @param value [StoredResponse, Variants]
         # @return [String] bytes
         def dump(value)
           return dump_variants(value) if value.is_a?(Variants)
@@ -35,7 +35,7 @@ module Trunkline
         end
 
         # @param bytes [Object] as the store returned it
-        # @return [StoredAnswer, Variants, nil]
+        # @return [StoredResponse, Variants, nil]
         def load(bytes)
           return unless bytes.is_a?(String)
 
@@ -44,21 +44,21 @@ module Trunkline
           return unless stop
 
           about = JSON.parse(bytes[MAGIC.bytesize...stop])
-          about.key?("vary") ? variants(about) : answer(about, bytes, stop + 1)
+          about.key?("vary") ? variants(about) : stored_response(about, bytes, stop + 1)
         rescue JSON::ParserError, EncodingError, ArgumentError, TypeError, NoMethodError
           nil # the bytes were not written by #dump
         end
 
-        def answer(about, bytes, start)
+        def stored_response(about, bytes, start)
           head, body = about.values_at("head", "body")
           return unless head + body == bytes.bytesize - start
 
           facts = about["facts"].map { |fact| fact.is_a?(String) ? BytesAsText.bytes(fact) : fact }
           freshness = Freshness.new(*facts)
           lines = bytes.byteslice(start, head)
-          return unless freshness.sound? && HEAD.match?(lines)
+          return unless freshness.valid_types? && HEAD.match?(lines)
 
-          StoredAnswer.new(lines, bytes.byteslice(start + head, body), freshness)
+          StoredResponse.new(lines, bytes.byteslice(start + head, body), freshness)
         end
 
         def dump_variants(value)
@@ -71,7 +71,7 @@ module Trunkline
           Variants.new(names.map { |name| BytesAsText.bytes(name) }, token) if token.is_a?(String)
         end
 
-        private_class_method :answer, :variants, :dump_variants
+        private_class_method :stored_response, :variants, :dump_variants
       end
     end
   end

@@ -17,21 +17,21 @@ module Trunkline
         # RFC 5861 4
         FAILED = [500, 502, 503, 504].freeze
         # Errors that are not failures of the server, so that stale-if-error does not apply.
-        CALLERS = [ClosedError, RactorError, Cancelled, BodyError, AnswerError].freeze
+        LOCAL_ERRORS = [ClosedError, RactorError, Cancelled, BodyError, AnswerError].freeze
         Status = Trunkline::Cache::Status
-        private_constant :FAILED, :CALLERS, :Status
+        private_constant :FAILED, :LOCAL_ERRORS, :Status
 
         # @param cache [Cache]
-        # @param asked [PresentedRequest]
+        # @param presented [PresentedRequest]
         # @param call [Call]
-        def initialize(cache, asked, call)
+        def initialize(cache, presented, call)
           @cache = cache
-          @asked = asked
+          @presented = presented
           @call = call
           @stored = @variants = nil
           @read_at = cache.revalidations.count
-          cache.storage.find(asked) do |answer, variants|
-            @stored = answer unless leads_elsewhere?(answer)
+          cache.storage.find(presented) do |stored, variants|
+            @stored = stored unless redirect_to_follow?(stored)
             @variants = variants
           end
         end
@@ -39,31 +39,31 @@ module Trunkline
         # @yield [request] sends the request and returns its Response
         # @return [Response]
         # @raise [Error]
-        def answer(&forward)
+        def run(&forward)
           age = age_now
-          use = @stored ? Reuse.of(@asked.fields.directives, @stored.freshness, age) : absence
-          given = give(use, age) if @stored
-          return given if given
-          return unavailable if @asked.fields.directives.key?("only-if-cached")
+          use = @stored ? Reuse.of(@presented.fields.directives, @stored.freshness, age) : miss_reason
+          reused = reuse_stored(use, age) if @stored
+          return reused if reused
+          return unavailable if @presented.fields.directives.key?("only-if-cached")
 
-          send_on(use == :expired ? :stale : use, &forward)
+          request_server(use == :expired ? :stale : use, &forward)
         end
 
         private
 
         # Whether the stored response is a redirect, stored by a call without follow:, that this call would follow.
-        def leads_elsewhere?(answer)
-          answer && @asked.request.follow && Redirect::STATUSES.include?(answer.freshness.status)
+        def redirect_to_follow?(stored)
+          stored && @presented.request.follow && Redirect::STATUSES.include?(stored.freshness.status)
         end
 
         def age_now = @stored&.freshness&.age(@cache.clock)
 
-        def absence = @variants ? :vary_miss : :uri_miss
+        def miss_reason = @variants ? :vary_miss : :uri_miss
 
         # ---- from the store ----
 
         # @return [Response, nil]
-        def give(use, age)
+        def reuse_stored(use, age)
           case use
           when :fresh then hit(age, :hits)
           when :stale then hit(age, :stale)
@@ -73,65 +73,65 @@ module Trunkline
         end
 
         def hit(age, counted, detail = nil)
-          response = stored_response(age) or return
-          @cache.count(counted, @asked)
-          response._cached(Status.hit(@stored.freshness.ttl(age), detail))
+          response = response_from_store(age) or return
+          @cache.count(counted, @presented)
+          response._set_cache_status(Status.hit(@stored.freshness.ttl(age), detail))
         end
 
         # @param age [Float, nil]
         # @return [Response, nil] nil for a range that must come from the server
-        def stored_response(age)
-          request = @asked.request
-          return @stored.response(request, age) if @asked.fields.plain?
+        def response_from_store(age)
+          request = @presented.request
+          return @stored.response(request, age) if @presented.fields.plain?
 
-          if @asked.fields.conditional?
-            return @stored.not_modified(request, age) if Conditions.holds?(@asked.fields.values, @stored.freshness)
-          elsif @asked.fields.values.key?("range") && !@asked.head?
-            return part(age)
+          if @presented.fields.conditional?
+            return @stored.not_modified(request, age) if Conditions.holds?(@presented.fields.values, @stored.freshness)
+          elsif @presented.fields.values.key?("range") && !@presented.head?
+            return partial_content(age)
           end
           @stored.response(request, age)
         end
 
-        def part(age)
-          fields = @asked.fields.values
-          return @stored.response(@asked.request, age) unless Conditions.same_whole?(fields, @stored.freshness)
+        def partial_content(age)
+          fields = @presented.fields.values
+          return @stored.response(@presented.request, age) unless Conditions.range_applies?(fields, @stored.freshness)
 
-          bytes = ByteRange.of(fields["range"], @stored.body.bytesize) if @stored.whole?
-          @stored.part(@asked.request, age, bytes) if bytes
+          bytes = ByteRange.of(fields["range"], @stored.body.bytesize) if @stored.ranges?
+          @stored.partial_content(@presented.request, age, bytes) if bytes
         end
 
         # RFC 9111 5.2.1.7
         def unavailable
-          @cache.count(:misses, @asked)
-          Response.made(@asked.request, 504, "Gateway Timeout", [%w[Content-Length 0]], "")._attempted([].freeze)
-            ._as_asked._cached(Status.forwarded(absence))
+          @cache.count(:misses, @presented)
+          Response.from_parts(@presented.request, 504, "Gateway Timeout", [%w[Content-Length 0]], "")
+            ._set_attempts([].freeze)._streamed_if_requested._set_cache_status(Status.forwarded(miss_reason))
         end
 
         # ---- from the server ----
 
-        def send_on(why, &forward)
+        def request_server(why, &forward)
           begun = @cache.clock
-          response = yield(validates? ? with_conditions(@asked.request) : @asked.request)
-          settle(response, why, begun, &forward)
+          response = yield(validates? ? with_conditions(@presented.request) : @presented.request)
+          handle_response(response, why, begun, &forward)
         rescue Error => error
-          raise if CALLERS.any? { |one| error.is_a?(one) }
+          raise if LOCAL_ERRORS.any? { |one| error.is_a?(one) }
 
           instead_of_failure(why) || raise
         end
 
         # A conditional request of the caller keeps the caller's conditions, so no validators are added.
-        def validates? = !@asked.fields.conditional? && @stored&.freshness&.validator?
+        def validates? = !@presented.fields.conditional? && @stored&.freshness&.validator?
 
         def with_conditions(request)
           Policy.add_fields(request, @stored.freshness.conditions, @call.builder)
         end
 
-        def settle(response, why, begun, &forward)
+        def handle_response(response, why, begun, &forward)
           return validated(response, begun) if confirms?(response)
-          return again(response, why, &forward) if response.status == 304 && validates?
+          return resend(response, why, &forward) if response.status == 304 && validates?
 
           stale = instead_of_failure(why) if FAILED.include?(response.status)
-          return kept(response, why, begun) unless stale
+          return miss(response, why, begun) unless stale
 
           response._discard
           stale
@@ -139,33 +139,33 @@ module Trunkline
 
         # @return [Boolean] whether the response confirms that the stored one is current
         def confirms?(response)
-          response.status == 304 && validates? && response.redirects.empty? && @stored.freshness.of_same?(response)
+          response.status == 304 && validates? && response.redirects.empty? && @stored.freshness.describes?(response)
         end
 
         # Sends the request again without conditions: the 304 was not about the stored response.
-        def again(response, why)
+        def resend(response, why)
           response._discard
-          @cache.storage.forget([@asked.key])
+          @cache.storage.delete([@presented.key])
           @call.reason = :again
           begun = @cache.clock
-          kept(yield(@asked.request), why, begun)
+          miss(yield(@presented.request), why, begun)
         end
 
         def validated(response, begun)
           renewed = renew?(response, begun)
-          @cache.count(:revalidated, @asked)
-          (stored_response(nil) || @stored.response(@asked.request, nil))
-            ._sent_as(response._discard)
-            ._cached(Status.forwarded(:stale, status: 304, ttl: @stored.freshness.ttl, stored: renewed))
+          @cache.count(:revalidated, @presented)
+          (response_from_store(nil) || @stored.response(@presented.request, nil))
+            ._copy_transport_from(response._discard)
+            ._set_cache_status(Status.forwarded(:stale, status: 304, ttl: @stored.freshness.ttl, stored: renewed))
         end
 
         # @param response [Response] with newer fields for the stored response
         # @return [Boolean] whether the updated response is stored
         def renew?(response, begun)
           @stored = @stored.updated(response) { |fields| @cache.freshness(fields, begun) }
-          @cache.keep?(@asked, @stored, response, @variants)
+          @cache.store?(@presented, @stored, response, @variants)
         rescue ProtocolError # the merged head exceeds the limits of a response
-          @cache.storage.forget([@asked.key])
+          @cache.storage.delete([@presented.key])
           false
         end
 
@@ -173,61 +173,61 @@ module Trunkline
           return unless why == :stale
 
           age = age_now
-          return unless Reuse.instead_of_error?(@asked.fields.directives, @stored.freshness, age)
+          return unless Reuse.instead_of_error?(@presented.fields.directives, @stored.freshness, age)
 
           hit(age, :stale, "stale-if-error")
         end
 
-        def kept(response, why, begun)
-          @cache.count(:misses, @asked)
-          kept = keep?(response, begun)
-          ttl = @stored.freshness.ttl if kept
-          response._cached(Status.forwarded(why, ttl: ttl, stored: kept, collapsed: response.shared?))
+        def miss(response, why, begun)
+          @cache.count(:misses, @presented)
+          stored = store?(response, begun)
+          ttl = @stored.freshness.ttl if stored
+          response._set_cache_status(Status.forwarded(why, ttl: ttl, stored: stored, collapsed: response.shared?))
         end
 
         # @return [Boolean] whether the response is stored, and set as @stored
-        def keep?(response, begun)
-          return keep_head?(response, begun) if @asked.head?
+        def store?(response, begun)
+          return store_head?(response, begun) if @presented.head?
 
-          answer = @cache.storable(response, begun)
-          return @cache.keep?(@asked, @stored = answer, response, @variants) if answer
+          storable = @cache.storable(response, begun)
+          return @cache.store?(@presented, @stored = storable, response, @variants) if storable
 
-          keep_when_read(response, begun) if response.request.streaming?
+          store_when_read(response, begun) if response.request.streaming?
           # A newer response that cannot be stored invalidates the stored one.
           replaced = @stored && response.status < 500 && ![206, 304].include?(response.status)
-          @cache.storage.forget([@asked.key]) if replaced
+          @cache.storage.delete([@presented.key]) if replaced
           false
         end
 
-        def keep_when_read(response, begun)
-          @cache.when_read(response, begun) { |answer| @cache.keep?(@asked, answer, response, @variants) }
+        def store_when_read(response, begun)
+          @cache.when_read(response, begun) { |stored| @cache.store?(@presented, stored, response, @variants) }
         end
 
         # RFC 9111 4.3.5
-        def keep_head?(response, begun)
+        def store_head?(response, begun)
           return false unless @stored && response.status == 200 && response.redirects.empty?
           return renew?(response, begun) if @stored.same_as_head?(response)
 
-          @cache.storage.forget([@asked.key])
+          @cache.storage.delete([@presented.key])
           false
         end
 
         # ---- in the background ----
 
         def validate_in_background
-          return unless @cache.revalidations.begin?(@asked.key, @read_at)
+          return unless @cache.revalidations.begin?(@presented.key, @read_at)
 
           begun = @cache.clock
-          @call.in_background(@cache, whole_request) { |result| refresh(result, begun) }
+          @call.in_background(@cache, unconditional_request) { |result| refresh(result, begun) }
         rescue Error
-          @cache.revalidations.end(@asked.key) # the client was closed; the caller has its response already
+          @cache.revalidations.end(@presented.key) # the client was closed; the caller has its response already
         end
 
         # Requests the whole response, without the caller's conditions and ranges.
-        def whole_request
-          request = @asked.request
+        def unconditional_request
+          request = @presented.request
           request = request._with(request.content, false) if request.streaming?
-          fields = PresentedFields::CONDITIONS + PresentedFields::PARTS
+          fields = PresentedFields::CONDITIONS + PresentedFields::RANGE_FIELDS
           Policy.add_fields(request, fields.map { |name| [name, nil] } + @stored.freshness.conditions, @call.builder)
         end
 
@@ -235,12 +235,12 @@ module Trunkline
           return unless result.is_a?(Response)
 
           if result.status == 304
-            @stored.freshness.of_same?(result) ? renew?(result, begun) : @cache.storage.forget([@asked.key])
+            @stored.freshness.describes?(result) ? renew?(result, begun) : @cache.storage.delete([@presented.key])
           elsif !FAILED.include?(result.status)
-            keep?(result, begun)
+            store?(result, begun)
           end
         ensure
-          @cache.revalidations.end(@asked.key)
+          @cache.revalidations.end(@presented.key)
         end
       end
     end

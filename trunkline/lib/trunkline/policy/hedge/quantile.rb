@@ -21,8 +21,8 @@ module Trunkline
         # A quantile is computed again when the number of durations has grown by this factor.
         STALE = 1.02
         # Quantiles that #to_h returns.
-        TOLD = { p50: 0.5, p95: 0.95, p99: 0.99 }.freeze
-        private_constant :SLICE, :SLICES, :LEAST, :GROWTH, :BUCKETS, :STALE, :TOLD
+        REPORTED = { p50: 0.5, p95: 0.95, p99: 0.99 }.freeze
+        private_constant :SLICE, :SLICES, :LEAST, :GROWTH, :BUCKETS, :STALE, :REPORTED
 
         def initialize
           @lock = Lock.new
@@ -30,7 +30,7 @@ module Trunkline
           @all = Array.new(BUCKETS, 0)
           @count = 0
           @slice = nil
-          @known = {}
+          @computed = {}
         end
 
         # @param seconds [Float] a duration
@@ -39,7 +39,7 @@ module Trunkline
         def add(seconds, now)
           bucket = seconds <= LEAST ? 0 : [(Math.log(seconds / LEAST) / GROWTH).ceil, BUCKETS - 1].min
           @lock.synchronize do
-            forget(now)
+            drop_old_slices(now)
             @slices[@slice % SLICES][bucket] += 1
             @all[bucket] += 1
             @count += 1
@@ -50,7 +50,7 @@ module Trunkline
         # @return [Integer] durations in the current slices
         def count(now)
           @lock.synchronize do
-            forget(now)
+            drop_old_slices(now)
             @count
           end
         end
@@ -60,26 +60,26 @@ module Trunkline
         # @return [Float, nil] seconds; nil when there are no durations
         def quantile(share, now)
           @lock.synchronize do
-            forget(now)
+            drop_old_slices(now)
             next if @count.zero?
 
-            seconds, count = @known[share]
+            seconds, count = @computed[share]
             next seconds if count && @count < count * STALE
 
-            work_out(share).tap { |found| @known[share] = [found, @count] }
+            compute(share).tap { |found| @computed[share] = [found, @count] }
           end
         end
 
         # @return [Hash{Symbol => Object}] count: durations in the slices, p50:, p95: and p99: in seconds
         def to_h
           @lock.synchronize do
-            { count: @count, **TOLD.transform_values { |share| work_out(share) if @count.positive? } }
+            { count: @count, **REPORTED.transform_values { |share| compute(share) if @count.positive? } }
           end
         end
 
         private
 
-        def work_out(share)
+        def compute(share)
           rank = (share * @count).ceil.clamp(1, @count)
           @all.each_with_index do |number, bucket|
             return LEAST * Math.exp(GROWTH * (bucket - 0.5)) if (rank -= number) <= 0
@@ -87,14 +87,14 @@ module Trunkline
         end
 
         # Empties the slices that are too old. A time before the current slice counts as within it.
-        def forget(now)
+        def drop_old_slices(now)
           slice = (now / SLICE).floor
           @slice ||= slice
           return if slice <= @slice
 
           [slice - @slice, SLICES].min.times { |ahead| empty(@slices[(@slice + ahead + 1) % SLICES]) }
           @slice = slice
-          @known.clear
+          @computed.clear
         end
 
         def empty(counts)

@@ -18,7 +18,7 @@ module Trunkline
       module Fields
         # A limit: left: remaining starts, reset: seconds until all starts are available again, limit: starts per
         # period, period: seconds. All members but name and left may be nil.
-        Told = Struct.new(:name, :left, :reset, :limit, :period)
+        RateLimit = Struct.new(:name, :left, :reset, :limit, :period)
 
         # Larger values of reset are times (seconds since 1970), and still larger ones are in milliseconds.
         LONGEST = 100_000_000
@@ -37,7 +37,7 @@ module Trunkline
         class << self
           # @param response [Response]
           # @param now [Time] the wall clock
-          # @return [Array<Told>]
+          # @return [Array<RateLimit>]
           def read(response, now = Time.now)
             field = response["ratelimit"]
             return read_list(field, response["ratelimit-policy"]) if field && !field.include?("remaining=")
@@ -57,14 +57,14 @@ module Trunkline
             items(field).filter_map do |name, parameters|
               left = number(parameters["r"]) or next
               policy = policies.fetch(name, {})
-              told(name, left, number(parameters["t"]), number(policy["q"]), number(policy["w"]))
+              rate_limit(name, left, number(parameters["t"]), number(policy["q"]), number(policy["w"]))
             end
           end
 
           def read_draft7(field, policies)
             given = field.scan(/(limit|remaining|reset)=(\d{1,15})/).to_h.transform_values(&:to_f)
             period = items(policies).dig(0, 1, "w")
-            [told("", given.fetch("remaining"), given["reset"], given["limit"], number(period))]
+            [rate_limit("", given.fetch("remaining"), given["reset"], given["limit"], number(period))]
           rescue KeyError
             []
           end
@@ -72,13 +72,13 @@ module Trunkline
           def read_three(prefix, left, response, now)
             reset = number(response["#{prefix}-reset-after"])
             reset ||= number(response["#{prefix}-reset"])&.then { |value| relative(value, response, now) }
-            told("", left, reset, number(response["#{prefix}-limit"]))
+            rate_limit("", left, reset, number(response["#{prefix}-limit"]))
           end
 
-          def told(name, left, reset, limit, period = nil)
+          def rate_limit(name, left, reset, limit, period = nil)
             limit = limit.to_i if limit
-            Told.new(name, [left.floor, 0].max, reset && [reset, 0.0].max, (limit if limit&.positive?),
-                     (period if period&.positive?))
+            RateLimit.new(name, [left.floor, 0].max, reset && [reset, 0.0].max, (limit if limit&.positive?),
+                          (period if period&.positive?))
           end
 
           # @return [Float, nil] the number at the beginning of a value

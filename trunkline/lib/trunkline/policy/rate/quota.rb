@@ -73,12 +73,12 @@ module Trunkline
         # @param now [Float] monotonic seconds
         # @return [void]
         def learn(slot, response, now)
-          told = Fields.read(response)
+          limits = Fields.read(response)
           pause = BUSY.include?(response.status) && RetryAfter.seconds(response)
-          return if told.empty? && !pause
+          return if limits.empty? && !pause
 
           @lock.synchronize do
-            learn_windows(told, slot, now) unless told.empty?
+            learn_windows(limits, slot, now) unless limits.empty?
             @paused_until = [@paused_until, now + pause].max if pause
           end
         end
@@ -115,13 +115,13 @@ module Trunkline
         end
 
         # A limit that the server does not send any more is removed when its period is over.
-        def learn_windows(told, slot, now)
-          answered(slot)
-          told.each { |one| (@windows[one.name] ||= Window.new).learn(one, slot, begun, @in_flight.size, now) }
-          @windows.delete_if { |name, window| window.over?(now) && told.none? { |one| one.name == name } }
+        def learn_windows(limits, slot, now)
+          remove_answered(slot)
+          limits.each { |one| (@windows[one.name] ||= Window.new).learn(one, slot, begun, @in_flight.size, now) }
+          @windows.delete_if { |name, window| window.over?(now) && limits.none? { |one| one.name == name } }
         end
 
-        def answered(slot)
+        def remove_answered(slot)
           began = @in_flight.delete(slot) or return
           @in_flight.shift while @in_flight.any? && @in_flight.first.last < began - COUNTED
         end

@@ -23,18 +23,18 @@ module Trunkline
           @newest = 0 # highest number of a request whose response was used
         end
 
-        # @param told [Fields::Told]
+        # @param rate_limit [Fields::RateLimit]
         # @param number [Integer] of the answered request
         # @param begun [Integer] number of the last start that has begun
         # @param in_flight [Integer] number of requests that the server may not have counted yet
         # @param now [Float] monotonic seconds
         # @return [void]
-        def learn(told, number, begun, in_flight, now)
-          resets_at = now + (told.reset || rest(told, now))
+        def learn(rate_limit, number, begun, in_flight, now)
+          resets_at = now + (rate_limit.reset || seconds_to_reset(rate_limit, now))
           unless outdated?(number, resets_at)
-            note_limit(told, number, resets_at, now)
-            count_left(told.left, number, begun, resets_at)
-            @told_until = @resets_at = resets_at
+            note_limit(rate_limit, number, resets_at, now)
+            count_left(rate_limit.left, number, begun, resets_at)
+            @reported_until = @resets_at = resets_at
           end
           @last = begun + @left - @taken - in_flight if @left
         end
@@ -60,7 +60,7 @@ module Trunkline
         end
 
         # @return [Boolean] whether the period that the server reported has passed
-        def over?(now) = now >= @told_until
+        def over?(now) = now >= @reported_until
 
         # @param started [Integer] number of the last reserved slot
         # @param now [Float] monotonic seconds
@@ -76,10 +76,10 @@ module Trunkline
           number < @newest && resets_at < @resets_at - ROUNDING / 2
         end
 
-        def note_limit(told, number, resets_at, now)
+        def note_limit(rate_limit, number, resets_at, now)
           @newest = [@newest, number].max
-          @limit = told.limit || [@limit, told.left + 1].max
-          @period = told.period || [@period, resets_at - now].max
+          @limit = rate_limit.limit || [@limit, rate_limit.left + 1].max
+          @period = rate_limit.period || [@period, resets_at - now].max
         end
 
         # Responses arrive out of order, so the lowest remaining number within a period counts. A number that is not
@@ -94,10 +94,10 @@ module Trunkline
         end
 
         # @return [Float] seconds until the reset, when the response reports none
-        def rest(told, now)
+        def seconds_to_reset(rate_limit, now)
           return @resets_at - now if @resets_at && @resets_at > now
 
-          told.period || 1.0
+          rate_limit.period || 1.0
         end
 
         # Begins the next period: starts left over from the last one are lost, and the longest waiting slots go first. A

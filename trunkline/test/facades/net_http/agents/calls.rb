@@ -4,23 +4,23 @@ require "net/http"
 require "stringio"
 
 module Agents
-  # What each run does with Net::HTTP, and what its caller is given. Each case calls servers of its own, so that a
-  # breaker of one case is not open in the next.
+  # The calls that each run makes with Net::HTTP, and their results for the caller. Each case calls servers of its own,
+  # so that a circuit breaker opened by one case is not open in the next.
   class Calls
-    # The servers of each case, in the order of its calls; see Servers for what they answer.
+    # The servers of each case, in the order of its calls; see Servers for their responses.
     CASES = {
       "GET" => %i[get secure], "POST" => %i[post failing], "stream" => %i[stream],
       "error" => %i[refused reset closed cut untrusted], "timeout" => %i[silent stalled full]
     }.freeze
 
-    # Enough of them for a breaker that opens after two errors.
+    # Enough errors for a circuit breaker that opens after two.
     REPEATED = 3
 
-    # What each call returned or raised, and the messages that may differ.
+    # The value or exception of each call, and the messages that may differ.
     attr_reader :results, :messages
 
     # @param ports [Hash{Symbol => Integer}] by the server's name
-    # @param ca_file [String] of the authority that signed the secure server's certificate
+    # @param ca_file [String] the authority that signed the secure server's certificate
     def initialize(ports, ca_file)
       @ports = ports
       @ca_file = ca_file
@@ -38,7 +38,7 @@ module Agents
       note { session(:get) { |http| [http.get("/ok"), http.request(Net::HTTP::Head.new("/ok"))] } }
       note { Net::HTTP.new("127.0.0.1", @ports[:get]).get("/ok", "Accept" => "text/plain") }
       note { Net::HTTP.get(uri(:get, "/ok")) }
-      note { session(:get) { |http| [http.get("/last"), http.get("/ok")] } } # the server closes the connection between
+      note { session(:get) { |http| [http.get("/last"), http.get("/ok")] } } # the server closes after the first
       note { session(:get, keep_alive_timeout: 0.05) { |http| [http.get("/ok"), sleep(0.2) && http.get("/ok")] } }
       note { Net::HTTP.start("name#{@ports[:get]}.test", 80, "127.0.0.1", @ports[:get]) { |http| http.get("/ok") } }
       note { session(:secure, use_ssl: true, ca_file: @ca_file) { |http| [http.get("/ok"), http.get("/ok")] } }
@@ -89,7 +89,7 @@ module Agents
 
     def uri(server, target) = URI("http://127.0.0.1:#{@ports.fetch(server)}#{target}")
 
-    # Net::HTTP's second attempt is one of the documented differences, not one to find here.
+    # Turns off Net::HTTP's second attempt, which is one of the documented differences.
     def session(server, **options, &block)
       Net::HTTP.start("127.0.0.1", @ports.fetch(server), max_retries: 0, read_timeout: 10, **options, &block)
     end
@@ -117,7 +117,7 @@ module Agents
         ancestors: (error.class.ancestors - Object.ancestors).map(&:to_s) }
     end
 
-    # OpenSSL's states and sources are not told of Trunkline's handshakes.
+    # OpenSSL's messages for Net::HTTP contain states and source lines, which Trunkline's do not.
     def own_message?(error) = error.is_a?(OpenSSL::SSL::SSLError)
 
     def plain(value)

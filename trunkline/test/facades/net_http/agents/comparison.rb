@@ -2,15 +2,15 @@
 
 require "json"
 require "open3"
-require_relative "../../../support/gems_apart"
+require_relative "../../../support/separate_bundle"
 require_relative "../../../support/subprocess"
 require_relative "calls"
 require_relative "mask"
 require_relative "servers"
 
 module Agents
-  # Runs one agent beside plain Net::HTTP, and beside install! in both orders, each in a process of its own with servers
-  # of its own, and tells where what the caller got, what the agent saw or what the servers were sent differs.
+  # Runs one agent with plain Net::HTTP, and with install! in both orders, each in a separate process with its own
+  # servers, and reports differences in the results for the caller, the agent's records and the requests to the servers.
   class Comparison
     Agent = Struct.new(:title, :gem, :file, :environment, :common, :level, keyword_init: true) do
       def initialize(level: "net_http", **rest) = super
@@ -48,19 +48,19 @@ module Agents
 
     ORDERS = %w[agent_first install_first].freeze
 
-    # Equal to itself is no result.
+    # If Trunkline was not used, equal results mean nothing.
     SAME_CONNECTIONS = "as many connections as without Trunkline, so it was not used"
 
     Unavailable = Class.new(StandardError)
 
-    # Of programs that run beside the bundle of the agents.
+    # Returns the environment of programs that run with the agents' bundle.
     #
     # @param common [Boolean] whether the most used agents are enough
     def self.environment(common:)
-      GemsApart.setup_environment("agents", without: common ? "others" : nil)
+      SeparateBundle.setup_environment("agents", without: common ? "others" : nil)
     end
 
-    # What the three runs of an agent came to.
+    # The results of the three runs of an agent.
     #
     # versions: of the gems that were loaded
     # orders: {order => {case => differences from plain Net::HTTP, none when equal}}
@@ -72,9 +72,9 @@ module Agents
     end
 
     # @return [Result]
-    # @raise [Unavailable] when the agent does not run beside plain Net::HTTP
+    # @raise [Unavailable] when the agent does not run with plain Net::HTTP
     def call
-      # Not in the threads: TestCA makes its authority for one at a time.
+      # Created outside the threads, since TestCA is not thread-safe while it creates its authority.
       servers = ["plain", *ORDERS].map { |order| [order, Servers.new] }
       plain, *installed = servers.map { |order, own| Thread.new { run(order, own) } }.map(&:value)
       raise Unavailable, plain["failure"] if plain["failure"]
@@ -84,8 +84,8 @@ module Agents
       Result.new(versions: plain["versions"], orders: orders)
     end
 
-    # @return [Hash] "failure", or "versions", "connections" (how many were opened for GET) and "cases": what the caller
-    #   got, what the agent saw, what was sent
+    # @return [Hash] "failure", or "versions", "connections" (how many were opened for GET) and "cases": the results for
+    #   the caller, the agent's records, the requests
     def run(order, servers)
       out, err, status = Subprocess.run_command(environment, command(order, servers))
       return { "failure" => err.lines.first(3).join } unless status.success? && !out.empty?
@@ -118,7 +118,7 @@ module Agents
       end
     end
 
-    # Each as "agent > 3 > name: expected ..., got ...".
+    # Returns each difference as "agent > 3 > name: expected ..., got ...".
     def differences(expected, got, path = [])
       return [] if expected == got
 

@@ -4,10 +4,10 @@ require "faraday"
 require "faraday/net_http"
 
 module Agents
-  # What each run does with Faraday, and what its caller is given: with the adapter of Net::HTTP, or with ours. The
-  # servers and cases are those of Calls.
+  # The calls that each run makes with Faraday, and their results for the caller: with the adapter for Net::HTTP, or
+  # with Trunkline's. The servers and cases are those of Calls.
   class FaradayCalls < Calls
-    # Sentry leaves requests of Faraday's own adapter for Net::HTTP to its instrumentation of that.
+    # A subclass, since for Faraday's own Net::HTTP adapter Sentry leaves the requests to its Net::HTTP instrumentation.
     class PlainAdapter < Faraday::Adapter::NetHttp
     end
     Faraday::Adapter.register_middleware(plain: PlainAdapter)
@@ -63,7 +63,7 @@ module Agents
       end
     end
 
-    # Every adapter has its own words.
+    # Every adapter has its own error messages.
     def own_message?(error) = error.is_a?(Faraday::Error)
 
     def plain(value)

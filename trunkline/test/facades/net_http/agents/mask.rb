@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Agents
-  # Takes out of a report what differs from run to run (ids, times, ports, addresses in memory), and the messages of
-  # exceptions that are Trunkline's own sentences.
+  # Removes from a report the values that differ between runs (ids, times, ports, memory addresses), and the messages of
+  # exceptions that Trunkline words differently.
   class Mask
     RULES = {
       /\b\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\b/ => "UUID", /0x\h{8,}/ => "ADDRESS",
@@ -16,10 +16,10 @@ module Agents
       @ports = ports
       texts = messages.uniq.reject(&:empty?).sort_by { |message| -message.size }
       port = /(?<!\d)(?:#{ports.join("|")})(?!\d)/
-      @rules = { Regexp.union(*texts) => "MESSAGE", **RULES, port => "PORT" } # ids may have a port's digits in them
+      @rules = { Regexp.union(*texts) => "MESSAGE", **RULES, port => "PORT" } # ports last: ids may contain their digits
     end
 
-    # @param value [Object] of what JSON can say
+    # @param value [Object] a value that JSON can represent
     def call(value)
       case value
       when Hash then value.to_h { |key, inner| [text(key.to_s), call(inner)] }

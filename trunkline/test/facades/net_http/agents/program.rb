@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-# One run, in a process of its own: an agent beside Net::HTTP, with or without install!, in one of two orders.
+# Runs one comparison in a separate process: an agent with Net::HTTP, with or without install!, in one of two orders.
 #
 #   ruby program.rb <agent's file> plain|agent_first|install_first '{"get": 8080, ...}' ca.pem
 #
-# LEVEL in the environment says what it watches: net_http, or faraday, where our adapter takes the part of install!.
-# Prints what the caller got and what the agent saw, for each case, and the versions of the gems, as JSON. The agent's
-# file defines Watched.watch, which yields and returns what the agent saw meanwhile.
+# LEVEL in the environment is the library that the agent instruments: net_http, or faraday, for which our adapter
+# replaces install!. Prints the results for the caller and the agent's records for each case, and the versions of the
+# gems, as JSON. The agent's file defines Watched.watch, which yields and returns what the agent recorded meanwhile.
 require "json"
 require "net/http"
 require_relative "calls"
@@ -17,7 +17,7 @@ agent, order, ports, ca_file = ARGV
 ports = JSON.parse(ports, symbolize_names: true)
 $stdout.sync = true
 out = $stdout.dup
-$stdout.reopen($stderr) # what agents print is no part of the report
+$stdout.reopen($stderr) # the output of agents must not be part of the report
 
 install = lambda do
   require "trunkline/#{ENV.fetch("LEVEL")}"
@@ -37,4 +37,4 @@ end
 versions = Gem.loaded_specs.transform_values { |spec| spec.version.to_s }
 out.puts JSON.generate(cases: cases, versions: versions.merge("net-http" => Net::HTTP::VERSION))
 out.flush
-exit! 0 # agents have threads and exit hooks that would talk to their services
+exit! 0 # skips the threads and exit hooks of agents, which would call their services

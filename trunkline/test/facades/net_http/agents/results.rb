@@ -4,12 +4,12 @@ require "json"
 require_relative "comparison"
 
 module Agents
-  # What `rake agents` found, kept beside this file, and the tables in docs/switching.md that are made from it.
+  # The results of `rake agents`, kept next to this file, and the tables in docs/switching.md that are made from them.
   class Results
     PATH = File.join(__dir__, "results.json")
     PAGE = File.join(Comparison::ROOT, "docs/switching.md")
     PLACE = %r{^<!-- agents: (?<level>\w+) -->\n\K.*?(?=^<!-- /agents -->$)}m
-    # Of each case that differs.
+    # For each case that differs.
     KEPT_DIFFERENCES = 5
 
     # @return [Hash{String => Hash{String => Hash}}] by level and the agent's title
@@ -18,7 +18,7 @@ module Agents
     def self.kept = new(JSON.parse(File.read(PATH)))
 
     # Runs the comparisons, one after the other.
-    # @yield [agent, Hash] each agent, and what is kept of it
+    # @yield [agent, Hash] each agent, and its kept results
     def self.measure(chosen = Comparison::AGENTS)
       new(chosen.group_by(&:level).transform_values do |agents|
         agents.to_h { |agent| [agent.title, of(agent).tap { |kept| yield agent, kept }] }
@@ -26,7 +26,7 @@ module Agents
     end
 
     # @param agent [Comparison::Agent]
-    # @return [Hash] "differences" by order and case, with the versions; or "unavailable": why
+    # @return [Hash] "differences" by order and case, with the versions; or "unavailable" with the reason
     def self.of(agent)
       result = Comparison.new(agent).call
       { "version" => result.versions[agent.gem], "net_http" => result.versions.fetch("net-http"),
@@ -35,7 +35,7 @@ module Agents
       { "unavailable" => error.message }
     end
 
-    # The cases that differ, each with what differed first.
+    # The cases that differ, each with its first differences.
     def self.shortened(cases)
       cases.reject { |_, found| found.empty? }.transform_values { |found| found.first(KEPT_DIFFERENCES) }
     end
@@ -54,7 +54,7 @@ module Agents
       File.write(PAGE, page)
     end
 
-    # @return [String] the page with the tables in their places
+    # @return [String] the page with the tables inserted
     def page(text = File.read(PAGE))
       missing = levels.keys - text.scan(PLACE).flatten
       raise "#{PAGE} has no place for the table of #{missing.join(", ")}" unless missing.empty?
@@ -76,7 +76,7 @@ module Agents
       [kept["version"], *cases.map { |name| cell(kept["differences"].select { |_, found| found.key?(name) }.keys) }]
     end
 
-    # @param orders [Array<String>] in which the case differs
+    # @param orders [Array<String>] the orders in which the case differs
     def cell(orders)
       case orders
       when [] then "equal"

@@ -1,30 +1,32 @@
 # frozen_string_literal: true
 
-require_relative "../../../support/answers"
+require_relative "../../../support/responses"
 require_relative "../../../support/full_backlog"
 require_relative "../../../support/scripted_server"
 require_relative "../../../support/test_ca"
 require_relative "calls"
 
 module Agents
-  # The servers of one run, by name, and what they were sent.
+  # The servers of one run, by name, and the requests that they received.
   class Servers
-    OK = Answers.answer("hello", "Content-Type" => "text/plain", "X-Server" => "1")
+    OK = Responses.response_bytes("hello", "Content-Type" => "text/plain", "X-Server" => "1")
     ANSWERS = {
       "/ok" => ->(connection) { connection << OK },
       "/last" => lambda { |connection|
         (connection << OK.sub("Content-Type", "Connection: close\r\nContent-Type")) && connection.close
       },
-      "/missing" => ->(connection) { connection << Answers.answer("no", status: "404 Not Found") },
-      "/failing" => ->(connection) { connection << Answers.answer("sorry", status: "500 Internal Server Error") },
-      "/chunked" => ->(connection) { connection << Answers.chunked_answer("one", "two", "three") },
+      "/missing" => ->(connection) { connection << Responses.response_bytes("no", status: "404 Not Found") },
+      "/failing" => lambda do |connection|
+        connection << Responses.response_bytes("sorry", status: "500 Internal Server Error")
+      end,
+      "/chunked" => ->(connection) { connection << Responses.chunked_response("one", "two", "three") },
       "/reset" => :reset.to_proc,
       "/closed" => :close.to_proc,
       "/silent" => :stall.to_proc,
-      "/stalled" => ->(connection) { (connection << Answers.answer("hello")[0..-3]) && connection.stall }
+      "/stalled" => ->(connection) { (connection << Responses.response_bytes("hello")[0..-3]) && connection.stall }
     }.freeze
-    # What of a request is compared. Whether a connection is shared is a documented difference; an adapter of Faraday
-    # has fields of its own, and may capitalize them.
+    # Reduces a request to the parts that are compared. Whether a connection is shared is a documented difference; a
+    # Faraday adapter sends header fields of its own, and may capitalise names differently.
     COMPARED = {
       "net_http" => ->(raw) { raw.sub(/^connection: [^\r]*\r\n/i, "") },
       "faraday" => lambda do |raw|
@@ -47,7 +49,7 @@ module Agents
       @scripted.transform_values(&:port).merge(refused: @refused.local_address.ip_port, full: @full.port)
     end
 
-    # @param name [String] of a case
+    # @param name [String] the name of a case
     # @param level [String] a key of COMPARED
     # @return [Hash{Symbol => Array<String>}] the requests of each server of the case
     def sent(name, level)
@@ -56,7 +58,7 @@ module Agents
       end
     end
 
-    # @param name [Symbol] of a server
+    # @param name [Symbol] the name of a server
     def connections(name) = @scripted.fetch(name).connection_count
 
     def stop
@@ -66,7 +68,7 @@ module Agents
 
     private
 
-    # HEAD has no body.
+    # A response to HEAD has no body.
     def serve(connection)
       while (request = connection.read_request)
         next connection << OK.sub(/hello\z/, "") if request.verb == "HEAD"

@@ -3,14 +3,16 @@
 require_relative "../../../test_helper"
 require_relative "results"
 
-# The agents that are used most, beside install! and Faraday's adapter in both orders: as the kept results and so
-# docs/switching.md say. `rake agents` runs all of them.
+# The most used agents, with install! and Faraday's adapter in both orders: the results must be the kept ones, which
+# docs/switching.md reports. `rake agents` runs all agents.
 class TestAgents < TrunklineTest
   KEPT = Agents::Results.kept
 
   Agents::Comparison::AGENTS.select(&:common).each do |agent|
     define_method("test_#{agent.file}_beside_#{agent.level}") do
-      skip "the gems of gemfiles/agents are not installed; bin/setup says why" unless GemsApart.installed?("agents")
+      unless SeparateBundle.installed?("agents")
+        skip "the gems of gemfiles/agents are not installed; bin/setup says why"
+      end
 
       found = Agents::Results.of(agent)
 
@@ -31,7 +33,7 @@ class TestAgents < TrunklineTest
 
   private
 
-  # What differs, and does not according to the kept results.
+  # The differences that the kept results do not have.
   def news(found, kept)
     found.to_h { |order, cases| [order, cases.except(*kept.fetch(order).keys)] }.reject { |_, cases| cases.empty? }
   end

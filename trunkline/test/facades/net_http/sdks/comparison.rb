@@ -2,7 +2,7 @@
 
 require "json"
 require "tmpdir"
-require_relative "../../../support/gems_apart"
+require_relative "../../../support/separate_bundle"
 require_relative "../../../support/scripted_server"
 require_relative "../../../support/subprocess"
 require_relative "../../../support/test_ca"
@@ -10,23 +10,23 @@ require_relative "sdk"
 Dir[File.join(__dir__, "uses", "*.rb")].each { |file| require file }
 
 class SDK
-  # Runs one SDK plainly, with install! and, where it calls over Faraday, with Trunkline as its adapter: each time in a
-  # process of its own, with a server of its own. Tells what differs in what the calls came to and in what the server
-  # was sent, and counts the connections.
+  # Runs one SDK unchanged, with install! and, if it uses Faraday, with Trunkline's adapter: each time in a separate
+  # process, with its own server. Reports differences in the results of the calls and in the requests to the server, and
+  # counts the connections.
   class Comparison
-    # Where SDKs are that this Ruby is too old for: see rake sdks.
-    FORCED = File.join(GemsApart.folder("sdks"), "forced")
+    # The folder of SDKs that require a newer Ruby than this one: see rake sdks.
+    FORCED = File.join(SeparateBundle.folder("sdks"), "forced")
 
-    # What one process did.
-    Run = Struct.new(:told, :sent, :connections, :version, keyword_init: true)
+    # The results of one process.
+    Run = Struct.new(:results, :sent, :connections, :version, keyword_init: true)
 
     Unavailable = Class.new(StandardError)
 
-    # Fields that differ from run to run; and Connection, which says whether a connection is kept.
+    # Fields that differ between runs; and Connection, which depends on whether a connection is kept.
     FIELDS = /^(?:connection|keep-alive|content-length|authorization|idempotency-key|user-agent|x-request-id|
                   x-amz-date|x-amz-content-sha256|amz-sdk-\S+|x-stripe-client-\S+|
                   x-goog-api-client|x-goog-gcs-idempotency-token|x-elastic-\S+):.*\r\n/xi
-    # The fields that every adapter of Faraday writes in its own way.
+    # Fields that each Faraday adapter writes differently.
     ADAPTER_FIELDS = /^(?:accept|accept-encoding|host):.*\r\n/i
     RANDOM = { /\h{8}-\h{4}-\h{4}-\h{4}-\h{12}/ => "UUID", /\b\d{10,13}\b/ => "TIME", /0x\h{8,}/ => "ADDRESS" }.freeze
     BOUNDARY = %r{^content-type: multipart/[^\r]*boundary="?([^\s";]+)}i
@@ -38,7 +38,7 @@ class SDK
       # @return [Array<String>] a line for each difference
       def differences(plain, other, adapter: false)
         sent = [plain, other].map { |run| (adapter ? run.sent.map { |raw| any_adapter(raw) } : run.sent).sort }
-        [*unequal("round", plain.told, other.told), *unequal("request", *sent)]
+        [*unequal("round", plain.results, other.results), *unequal("request", *sent)]
       end
 
       private
@@ -55,16 +55,16 @@ class SDK
       def any_adapter(raw) = raw.gsub(ADAPTER_FIELDS, "").gsub(/^[\w-]+(?=: )/, &:downcase).lines.sort.join
     end
 
-    # @param sdk [Class] of SDK
+    # @param sdk [Class] a subclass of SDK
     def initialize(sdk)
       @sdk = sdk
       @about = sdk.about
     end
 
-    # @return [Hash{String => Run}] by mode: plain, installed, and adapter where it calls over Faraday
+    # @return [Hash{String => Run}] by mode: plain, installed, and adapter if it uses Faraday
     # @raise [Unavailable] when a process failed
     def runs
-      TestCA.ca_file # made before the threads need it
+      TestCA.ca_file # created before the threads need it
       threads = ["plain", "installed", *("adapter" if @sdk.faraday?)].map { |mode| Thread.new { [mode, run(mode)] } }
       threads.each { |thread| thread.report_on_exception = false }.to_h(&:value)
     end
@@ -77,7 +77,7 @@ class SDK
       raise Unavailable, "#{mode}: #{err.lines.first(6).join}" unless status.success?
 
       report = JSON.parse(out)
-      Run.new(told: JSON.parse(mask(JSON.generate(report["told"]), server)), version: report["version"],
+      Run.new(results: JSON.parse(mask(JSON.generate(report["results"]), server)), version: report["version"],
               sent: server.raw_requests.map { |raw| comparable(raw, server) }, connections: server.connection_count)
     ensure
       server&.stop
@@ -100,7 +100,7 @@ class SDK
     end
 
     def environment
-      { **PROXIES, **GemsApart.setup_environment("sdks", without: ("others" if @about.common)),
+      { **PROXIES, **SeparateBundle.setup_environment("sdks", without: ("others" if @about.common)),
         "HOME" => Dir.tmpdir, "SSL_CERT_FILE" => TestCA.ca_file,
         "FORCED" => File.join(FORCED, "gems/#{@about.gem}-#{@about.forced}/lib") }
     end

@@ -4,13 +4,13 @@ require "json"
 require_relative "comparison"
 
 class SDK
-  # What `rake sdks` found, kept beside this file, and the table in docs/switching.md that is made from it.
+  # The results of `rake sdks`, kept next to this file, and the table in docs/switching.md that is made from them.
   class Results
     PATH = File.join(__dir__, "results.json")
-    PAGE = File.join(GemsApart::ROOT, "docs/switching.md")
+    PAGE = File.join(SeparateBundle::ROOT, "docs/switching.md")
     PLACE = %r{^<!-- sdks -->\n\K.*?(?=^<!-- /sdks -->$)}m
     HEAD = ["SDK", "version", "calls over", "with `install!`", "with `:trunkline`", "connections"].freeze
-    # Of each run that differs.
+    # For each run that differs.
     KEPT_DIFFERENCES = 5
 
     # @return [Hash{String => Hash}] by the SDK's title
@@ -19,21 +19,21 @@ class SDK
     def self.kept = new(JSON.parse(File.read(PATH)))
 
     # Runs the SDKs, one after the other.
-    # @yield [sdk, Hash] each, and what is kept of it
+    # @yield [sdk, Hash] each SDK, and its kept results
     def self.measure(chosen = SDK.all)
       new(chosen.sort_by { |sdk| sdk.about.title.downcase }.to_h do |sdk|
         [sdk.about.title, of(sdk).tap { |kept| yield sdk, kept }]
       end)
     end
 
-    # @param sdk [Class] of SDK
-    # @return [Hash] "version", "connections" and "differences" by mode; or "unavailable": why
+    # @param sdk [Class] a subclass of SDK
+    # @return [Hash] "version", "connections" and "differences" by mode; or "unavailable" with the reason
     def self.of(sdk)
       plain, others = Comparison.new(sdk).runs.then { |runs| [runs["plain"], runs.except("plain")] }
       differences = others.to_h do |mode, run|
         [mode, Comparison.differences(plain, run, adapter: mode == "adapter")]
       end
-      { "version" => plain.version, "over" => sdk.about.over, "calls" => plain.told.flatten(1).size,
+      { "version" => plain.version, "over" => sdk.about.over, "calls" => plain.results.flatten(1).size,
         "connections" => { "plain" => plain, **others }.transform_values(&:connections),
         "differences" => differences.transform_values { |found| found.first(KEPT_DIFFERENCES) } }
     rescue Comparison::Unavailable => error
@@ -45,7 +45,7 @@ class SDK
       @sdks = sdks
     end
 
-    # @param sdk [Class] of SDK
+    # @param sdk [Class] a subclass of SDK
     def [](sdk) = sdks.fetch(sdk.about.title)
 
     def write
@@ -53,7 +53,7 @@ class SDK
       File.write(PAGE, page)
     end
 
-    # @return [String] the page with the table in its place
+    # @return [String] the page with the table inserted
     def page(text = File.read(PAGE))
       raise "#{PAGE} has no place for the table" unless text.match?(PLACE)
 

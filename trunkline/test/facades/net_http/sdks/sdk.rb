@@ -1,16 +1,16 @@
 # frozen_string_literal: true
 
 require "tmpdir"
-require_relative "../../../support/answers"
+require_relative "../../../support/responses"
 
-# One SDK: what its service answers, and calls of it whose results are compared. A subclass for each, in uses/; it says
-# what it is with `about`, answers in `respond`, in the process of the test, and calls in `call`, in a process of its
-# own.
+# One SDK: the responses of its service, and calls whose results are compared. Each SDK has a subclass in uses/, which
+# declares itself with `about`, makes responses in `respond`, in the process of the test, and makes calls in `call`, in
+# a separate process.
 class SDK
-  include Answers
+  include Responses
 
-  # over: what carries its calls. common: CI runs it. tls: its service is on https. forced: the version of a gem that
-  # wants a newer Ruby by its own word, and runs on this one. version: of what is no gem.
+  # over: the library that sends its requests. common: CI runs it. tls: its service uses https. forced: the version of a
+  # gem that declares a newer Ruby as required, but runs on this one. version: for an SDK that is not a gem.
   About = Struct.new(:title, :gem, :over, :common, :tls, :forced, :version, keyword_init: true)
 
   @all = []
@@ -18,7 +18,7 @@ class SDK
   class << self
     attr_reader :all
 
-    # The name of its file in uses/.
+    # The name of the SDK's file in uses/.
     attr_reader :file
 
     def about(title = nil, **rest)
@@ -30,7 +30,7 @@ class SDK
 
     def named(file) = all.find { |sdk| sdk.file == file }
 
-    # Runs also with Trunkline as Faraday's adapter.
+    # Whether the SDK also runs with Trunkline as Faraday's adapter.
     def faraday? = about.over.start_with?("Faraday")
 
     def inherited(sdk)
@@ -40,21 +40,21 @@ class SDK
   end
 
   # @return [Array] name and result of each call
-  attr_reader :told
+  attr_reader :results
 
-  # @param url [String] of the service, without a path
+  # @param url [String] the URL of the service, without a path
   # @param ca_file [String]
   def initialize(url = nil, ca_file = nil)
     @url = url
     @ca_file = ca_file
-    @told = []
+    @results = []
   end
 
   # @param request [ScriptedConnection::Request]
-  # @return [String] the bytes of the answer
+  # @return [String] the bytes of the response
   def respond(request) = raise(NotImplementedError, request.target)
 
-  # Makes the calls, each with `tell`.
+  # Makes the calls, each in a block of `record`.
   def call = raise(NotImplementedError)
 
   private
@@ -63,11 +63,11 @@ class SDK
 
   def uri = URI(url)
 
-  # What a call comes to: a value that JSON can say, or the exception.
-  def tell(name)
-    told << [name, yield]
+  # Records the result of a call: a value that JSON can represent, or the exception.
+  def record(name)
+    results << [name, yield]
   rescue StandardError => error
-    told << [name, "#{error.class}: #{error.message}"]
+    results << [name, "#{error.class}: #{error.message}"]
   end
 
   # Yields a file with a name that is the same in every run.
@@ -79,10 +79,10 @@ class SDK
     end
   end
 
-  def not_found(value = { "error" => "not found" }) = json_answer(value, status: "404 Not Found")
+  def not_found(value = { "error" => "not found" }) = json_response(value, status: "404 Not Found")
 
-  # The bytes of an answer of server-sent events, a chunk for each.
+  # The bytes of a response with server-sent events, with a chunk for each.
   def events(*events, **headers)
-    chunked_answer(*events, **{ "Content-Type" => "text/event-stream", "Cache-Control" => "no-cache" }, **headers)
+    chunked_response(*events, **{ "Content-Type" => "text/event-stream", "Cache-Control" => "no-cache" }, **headers)
   end
 end

@@ -3,14 +3,14 @@
 require_relative "../../../test_helper"
 require_relative "results"
 
-# The ten SDKs that are used most, with and without install!: as the kept results and so docs/switching.md say.
-# `rake sdks` runs all of them.
+# The ten most used SDKs, with and without install!: the results must be the kept ones, which docs/switching.md reports.
+# `rake sdks` runs all SDKs.
 class TestSDKs < TrunklineTest
   KEPT = SDK::Results.kept
 
   SDK.all.select { |sdk| sdk.about.common }.each do |sdk|
     define_method("test_#{sdk.file}") do
-      skip "its bundle is not installed; bin/setup says why" unless GemsApart.installed?("sdks")
+      skip "its bundle is not installed; bin/setup says why" unless SeparateBundle.installed?("sdks")
 
       found = SDK::Results.of(sdk)
       kept = KEPT[sdk]
@@ -30,10 +30,10 @@ class TestSDKs < TrunklineTest
     assert_equal KEPT.page, File.read(SDK::Results::PAGE)
   end
 
-  # A comparison that could not fail would say "equal" of everything.
+  # A comparison that cannot fail would report "equal" for everything.
   def test_the_comparison_sees_a_difference
-    run = SDK::Comparison::Run.new(told: [[%w[get a]]], sent: ["GET / HTTP/1.1\r\n\r\n"])
-    others = [{ told: [[%w[get b]]] }, { sent: [] }].map { |change| SDK::Comparison::Run.new(**run.to_h, **change) }
+    run = SDK::Comparison::Run.new(results: [[%w[get a]]], sent: ["GET / HTTP/1.1\r\n\r\n"])
+    others = [{ results: [[%w[get b]]] }, { sent: [] }].map { |change| SDK::Comparison::Run.new(**run.to_h, **change) }
 
     assert_empty SDK::Comparison.differences(run, run.dup)
     assert_equal [1, 1], others.map { |other| SDK::Comparison.differences(run, other).size }

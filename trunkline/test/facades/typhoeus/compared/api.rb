@@ -1,11 +1,12 @@
 # frozen_string_literal: true
 
-# The methods that callers may call.
+# Lists the public methods of Typhoeus and its classes.
 module API
   MODULE = (Module.new.methods + Class.new.methods).freeze
 
   # @param scope [Module]
-  # @return [Array<String>] as "Typhoeus::Hydra#run" and "Typhoeus::Hydra.hydra", in it and in what it contains
+  # @return [Array<String>] such as "Typhoeus::Hydra#run" and "Typhoeus::Hydra.hydra", of the scope and the classes and
+  #   modules within it
   def self.methods(scope, seen = [])
     return [] if seen.include?(scope)
 
@@ -15,7 +16,7 @@ module API
       .flat_map { |one| methods(one, seen) }
   end
 
-  # What a module brings to instances is found in the classes that include it.
+  # A module's instance methods are found in the classes that include it.
   def self.own(scope)
     instance = scope.is_a?(Class) ? scope.public_instance_methods - Object.public_instance_methods : []
     (scope.methods - MODULE).map { |name| "#{scope}.#{name}" } + instance.map { |name| "#{scope}##{name}" }

@@ -2,12 +2,12 @@
 
 require "socket"
 
-# Answers each request with its own bytes, and with its request line in the field X-Line, as there is no body for HEAD.
+# Echoes each request as the body, and its request line in the field X-Line, since a response to HEAD has no body.
 module EchoServer
   module_function
 
   # @yield [url]
-  # @return [Object] of the block
+  # @return [Object] the block's value
   def run
     listener = TCPServer.new("127.0.0.1", 0)
     connections = []
@@ -15,7 +15,7 @@ module EchoServer
     yield "http://127.0.0.1:#{listener.addr[1]}"
   ensure
     accepting&.kill&.join
-    connections.each(&:join) # their clients have ended
+    connections.each(&:join) # the clients have closed by now
     listener.close
   end
 
@@ -27,7 +27,7 @@ module EchoServer
       socket.write(received) unless head.start_with?("HEAD")
     end
   rescue SystemCallError
-    nil # the client has left
+    nil # the client has closed the connection
   ensure
     socket.close
   end

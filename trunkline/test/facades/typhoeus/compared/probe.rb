@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Run with the real Typhoeus or with trunkline/typhoeus: sends a request for each case, and prints what became of it.
+# Run with the real Typhoeus or with trunkline/typhoeus: sends a request for each case, and prints its outcome.
 #
 #   ruby probe.rb typhoeus http://127.0.0.1:1234 cases     writes the cases, Ethon's options among them, and runs them
 #   ruby probe.rb trunkline/typhoeus http://127.0.0.1:1234 cases
@@ -11,7 +11,7 @@ require_relative "api"
 library, url, file = ARGV
 require library
 
-# The values that options are tried with; the others get one by their type.
+# The values with which options are tried; options without a name here get a value by their type.
 module Samples
   NAMED = {
     accept_encoding: "gzip", encoding: "gzip", connecttimeout: 5, connecttimeout_ms: 5000, cookie: "a=1",
@@ -32,21 +32,21 @@ module Samples
              " with a form" => { body: { a: [1, "b c"] } }, " with customrequest" => { customrequest: "BREW" },
              " with customrequest and a body" => { customrequest: "BREW", body: "a=1" } }.freeze
 
-  # @return [Hash{String => Hash}] options of a request, by what is tried
+  # @return [Hash{String => Hash}] options of a request, by the name of the case
   def self.requests
     VERBS.product(BODIES.to_a).to_h { |verb, (name, options)| ["#{verb.upcase}#{name}", { method: verb, **options }] }
   end
 
-  # @param options [Hash] Ethon's
-  # @param file [String] a readable one, in a folder for the files that options name
-  # @return [Hash{String => Hash}] options of a request, by name
+  # @param options [Hash] Ethon's options
+  # @param file [String] a readable file, in a folder for the files that options name
+  # @return [Hash{String => Hash}] options of a request, by the name of the case
   def self.cases(options, url, file)
     own = { port: Integer(url[/\d+\z/]), cookiefile: "#{file}.cookies", cookiejar: "#{file}.cookies", sslcert: file,
             sslkey: file, cainfo: file, capath: File.dirname(file), netrc_file: file, **NAMED }
     options.filter_map do |name, about|
       next if name == :url
 
-      more = name == :sslkey ? { sslcert: file } : {} # a key alone is of no use
+      more = name == :sslkey ? { sslcert: file } : {} # a key without a certificate has no effect
       [name.name, { name => own.fetch(name) { typical(about) }, **more }]
     end.to_h
   end
@@ -56,7 +56,7 @@ module Samples
   end
 end
 
-# Without the order and the letters of fields, which mean nothing.
+# Ignores the order and the letter case of fields, which have no meaning.
 def normal(bytes, url)
   head, body = bytes.split("\r\n\r\n", 2)
   line, *fields = head.to_s.split("\r\n")
@@ -68,7 +68,7 @@ def outcome(url, options)
   response = Typhoeus::Request.new("#{url}/x", { timeout: 5 }.merge(options)).run
   body = response.body.empty? ? "" : normal(response.body.b, url)
   [response.return_code, response.code, response.headers && response.headers["X-Line"], body]
-rescue StandardError, NotImplementedError => error # of ScriptError
+rescue StandardError, NotImplementedError => error # the latter is a ScriptError
   ["refused", 0, nil, error.class.name.match?(/Option|Invalid|NotImpl|Argument/) ? "" : error.class.name]
 ensure
   Typhoeus::Pool.clear # libcurl keeps transfer_encoding for the next request of a handle
@@ -89,4 +89,4 @@ cases.each do |name, options|
   puts JSON.generate([name, given, *outcome(url, options)])
 end
 $stdout.flush
-exit!(true) # libcurl's handles are not worth a farewell
+exit!(true) # skips the cleanup of libcurl's handles

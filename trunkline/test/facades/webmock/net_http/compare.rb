@@ -4,17 +4,17 @@
 # and compares which of them pass. WEBMOCK_SOURCE is a folder with WebMock's source and examples.
 
 require "json"
-require_relative "../../../support/own_names"
+require_relative "../../../support/network_namespace"
 
 abort "WEBMOCK_SOURCE: must be a directory with WebMock's source" unless ENV.key?("WEBMOCK_SOURCE")
-unless OwnNames.available?
+unless NetworkNamespace.available?
   puts "not run: WebMock's examples of Net::HTTP, because they need the namespaces of Linux, to serve public names"
   exit
 end
 
 SPEC = File.join(ENV.fetch("WEBMOCK_SOURCE"), "spec/acceptance/net_http/net_http_spec.rb")
 HOSTS = "127.0.0.1 localhost status.test google.com www.google.com example.org www.example.com www.example.net\n"
-# Without the name server, the lookup of an IPv6 address, which hosts has none of, fails at once.
+# There is no name server: the lookup of an IPv6 address, which `hosts` does not contain, fails at once.
 PROGRAM = <<~RUBY.freeze
   server.close
   require "rspec/core"
@@ -23,7 +23,7 @@ RUBY
 
 # @return [Hash{String => String}] "passed" or "failed", by example
 def results(install)
-  out, err, = OwnNames.run("ENV['INSTALL'] = #{install.inspect}\n#{PROGRAM}", hosts: HOSTS).to_a
+  out, err, = NetworkNamespace.run("ENV['INSTALL'] = #{install.inspect}\n#{PROGRAM}", hosts: HOSTS).to_a
   report = out.lines.find { |line| line.start_with?("{") } or abort "#{install}: #{err}"
   JSON.parse(report).fetch("examples").to_h { |one| ["#{one["id"]} #{one["full_description"]}", one["status"]] }
 end

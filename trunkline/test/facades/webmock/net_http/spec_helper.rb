@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Replaces WebMock's own spec_helper for its examples of Net::HTTP (see compare.rb): no other client, and servers of our
-# own in place of the public ones. INSTALL says when install! comes: "never", or "before" or "after" WebMock.
+# Replaces WebMock's own spec_helper for its examples of Net::HTTP (see compare.rb): without other clients, and with
+# local servers in place of the public ones. INSTALL is the time of install!: "never", or "before" or "after" WebMock.
 
 source = ENV.fetch("WEBMOCK_SOURCE")
 $LOAD_PATH.unshift(File.join(source, "spec"), File.join(source, "lib"))
@@ -31,7 +31,7 @@ HTTP_STATUS_SERVICE = "http://status.test"
 class WebMockServer
   include Singleton
 
-  # The server that WebMock brings along: its answer has a byte more than it announces.
+  # The response of WebMock's own server, which is one byte longer than its Content-Length.
   OWN = "HTTP/1.1 200 OK\r\nDate: Fri, 31 Dec 1999 23:59:59 GMT\r\nContent-Type: text/html\r\nContent-Length: 11\r\n" \
         "Set-Cookie: bar\r\nSet-Cookie: foo\r\n\r\nhello world\n"
 
@@ -49,7 +49,7 @@ class WebMockServer
 
   private
 
-  # The status service, Google and the others.
+  # Replaces the status service, Google and the other public servers.
   def public_servers
     tls = OpenSSL::SSL::SSLServer.new(TCPServer.new("127.0.0.1", 443), TestCA.server_context)
     [TCPServer.new("127.0.0.1", 80), tls].each do |listener|
@@ -74,21 +74,21 @@ class WebMockServer
     line
   end
 
-  def serve(listener, &answer)
-    Thread.new { loop { Thread.new(listener.accept) { |socket| converse(socket, &answer) } } }
+  def serve(listener, &script)
+    Thread.new { loop { Thread.new(listener.accept) { |socket| converse(socket, &script) } } }
     listener.addr[1]
   end
 
   def converse(socket)
     yield socket
   rescue IOError, SystemCallError, OpenSSL::SSL::SSLError
-    nil # the client has gone
+    nil # the client has closed the connection
   ensure
     socket.close
   end
 end
 
-# In place of the gem rspec-retry: no example fails at times.
+# Replaces the gem rspec-retry, which is not needed: no example fails intermittently.
 RSpec::Core::Example::Procsy.class_eval { def run_with_retry(**) = run }
 
 RSpec.configure do |config|

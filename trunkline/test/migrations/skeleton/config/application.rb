@@ -2,7 +2,7 @@
 
 require "action_controller/railtie"
 
-# A shop that asks another service, the catalog, for its products.
+# A shop that requests its products from another service, the catalog.
 module Shop
   class Application < Rails::Application
     config.load_defaults 7.2

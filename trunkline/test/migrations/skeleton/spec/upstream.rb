@@ -3,7 +3,7 @@
 require "json"
 require "socket"
 
-# The catalog, on a free port.
+# The catalog service, on a free port.
 class Upstream
   attr_reader :requests
 
@@ -24,13 +24,13 @@ class Upstream
       length = fields.grep(/^content-length:/i).first.to_s[/\d+/].to_i
       body = length.zero? ? "" : socket.read(length)
       @requests << [line.split.first, line.split[1], body]
-      answer(socket, line.split[1], body)
+      respond(socket, line.split[1], body)
     end
   ensure
     socket.close
   end
 
-  def answer(socket, path, body)
+  def respond(socket, path, body)
     sleep 3 if path.include?("999")
     status, value =
       case path

@@ -4,12 +4,12 @@ require_relative "../../../support/unit_test"
 require "openssl"
 require "trunkline/options"
 
-# What is computed and understood for authentication, without a network.
+# The computation of digests and the parsing of challenges, without a network.
 class TestDigest < UnitTest
   Digest = Trunkline::Policy::Auth::Digest
   Challenge = Trunkline::Policy::Auth::Challenge
 
-  # RFC 7616 3.9.1
+  # The example of RFC 7616 3.9.1
   EXAMPLE = {
     "realm" => "http-auth@example.org", "qop" => "auth, auth-int",
     "nonce" => "7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v",
@@ -31,7 +31,7 @@ class TestDigest < UnitTest
                     'response="753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"'
   end
 
-  # RFC 2617 3.5, as MD5 without an algorithm parameter.
+  # The example of RFC 2617 3.5, whose challenge has no algorithm parameter, which means MD5.
   def test_the_old_rfcs_example
     old = { "realm" => "testrealm@host.com", "qop" => "auth", "nonce" => "dcd98b7102dd2f0e8b11d0f600bfb0c093" }
     assert_includes header(old, cnonce: "0a4f113b", password: "Circle Of Life"),
@@ -49,7 +49,7 @@ class TestDigest < UnitTest
     refute_match(/qop|nc=|cnonce/, header({ "realm" => "r", "nonce" => "n", "qop" => " " }))
   end
 
-  # Users are UTF-8; realms are whatever bytes the server has sent.
+  # User names are UTF-8; realms are the bytes that the server sent.
   def test_users_and_realms_beyond_ascii
     ["r\u00e9alm", "r\xE9alm".b, "plain"].each do |realm|
       offered = Challenge.parse(["Digest realm=\"#{realm}\", nonce=n"]).first
@@ -81,7 +81,7 @@ class TestDigest < UnitTest
     assert_includes sent, "userhash=true"
   end
 
-  # fields => challenges
+  # fields => parsed challenges
   CHALLENGES = {
     ['Digest realm="a", nonce="b"'] => [["digest", { "realm" => "a", "nonce" => "b" }]],
     ['Basic realm="x, Digest nonce=1", DIGEST Realm = "a\"b" ,, nonce=c, stale=TRUE'] =>

@@ -6,9 +6,9 @@ require "trunkline"
 class TestCircuit < UnitTest
   Breaker = Trunkline::Policy::Breaker
 
-  # What a Circuit knows of a call: its clock, which a test moves, and whom it tells of changes.
-  Clock = Struct.new(:now, :told) do
-    def tell(_kind, facts) = told << facts.values_at(:state, :retry_in)
+  # The part of a call that a Circuit uses: its clock, which a test moves, and the receiver of state changes.
+  Clock = Struct.new(:now, :reported) do
+    def notify(_kind, facts) = reported << facts.values_at(:state, :retry_in)
   end
 
   def setup
@@ -143,10 +143,10 @@ class TestCircuit < UnitTest
     late = Array.new(3) { Fiber.new { circuit.run(@clock, nil) { Fiber.yield } } }
     late.each(&:resume)
     fail_in(circuit)
-    late[0].resume # closed when it began, open now
+    late[0].resume # its call began while the circuit was closed; it is open now
     assert_equal :open, state(circuit)
     @clock.now += 5
-    circuit.run(@clock, nil) { late[1].resume } # half-open now
+    circuit.run(@clock, nil) { late[1].resume } # the circuit is half-open now
     assert_equal :closed, state(circuit)
     assert_raises(Breaker::Failed) { late[2].raise(Breaker::Failed, :no) }
     assert_equal :closed, state(circuit)
@@ -164,13 +164,13 @@ class TestCircuit < UnitTest
     fail_in(circuit)
     @clock.now += 5
     succeed(circuit)
-    assert_equal [[:open, 5.0], [:half_open, 5.0], [:open, 5.0], [:half_open, 5.0], [:closed, nil]], @clock.told
+    assert_equal [[:open, 5.0], [:half_open, 5.0], [:open, 5.0], [:half_open, 5.0], [:closed, nil]], @clock.reported
   end
 
   def test_who_is_told_may_ask_for_the_state
     circuit = circuit(minimum: 1)
     states = []
-    @clock.define_singleton_method(:tell) { |*| states << circuit.to_h(now)[:state] }
+    @clock.define_singleton_method(:notify) { |*| states << circuit.to_h(now)[:state] }
     fail_in(circuit)
     assert_equal %i[open], states
   end
@@ -181,9 +181,9 @@ class TestCircuit < UnitTest
     assert_equal({ state: :closed, requests: 1, failures: 0, openings: 0, opened_at: nil, retry_in: nil },
                  circuit.to_h(@clock.now))
     fail_in(circuit)
-    told = circuit.to_h(@clock.now)
-    assert_equal({ state: :open, requests: 2, failures: 1, openings: 1, retry_in: 5.0 }, told.except(:opened_at))
-    assert_in_delta Time.now, told[:opened_at], 5
+    stats = circuit.to_h(@clock.now)
+    assert_equal({ state: :open, requests: 2, failures: 1, openings: 1, retry_in: 5.0 }, stats.except(:opened_at))
+    assert_in_delta Time.now, stats[:opened_at], 5
   end
 
   def test_of_many_threads_one_gets_the_probe
@@ -205,7 +205,7 @@ class TestCircuit < UnitTest
     assert_equal [4000, 2000], circuit.to_h(@clock.now).values_at(:requests, :failures)
   end
 
-  # @return [Class, nil] of the exception
+  # @return [Class, nil] the exception's class
   def attempt(circuit, &block)
     circuit.run(@clock, nil, &block)
     nil

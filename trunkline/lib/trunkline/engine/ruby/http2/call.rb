@@ -12,36 +12,36 @@ module Trunkline
 
           # @return [Connection]
           attr_reader :connection
-          # @return [Waker, Multi::Bell] the waker of its driver
+          # @return [Waker, IOWaker] the waker of its driver
           attr_reader :waker
           # @return [Stream, nil]
           attr_accessor :stream
           # Whether its driver is a fiber, whose thread may be busy: other calls are preferred as the leader.
-          attr_accessor :weak
+          attr_accessor :fiber_driven
           # When the last byte of the request was written; nil: not yet.
           attr_accessor :sent_at
           # Whether it leads, and the events that its driver waits for on the socket; whether it follows; whether
           # something arrived for it; whether this step has read all available bytes; whether more can be done at once.
-          attr_accessor :leads, :events, :follows, :touched, :drained, :again
+          attr_accessor :leading, :events, :follows, :has_input, :drained, :again
 
-          # @param passive [Boolean] whether the call never leads
-          def initialize(connection, waker, passive: false)
+          # @param never_leads [Boolean] whether the call never leads
+          def initialize(connection, waker, never_leads: false)
             @connection = connection
             @waker = waker
-            @passive = passive
-            @leads = @follows = @touched = @drained = @again = false
+            @never_leads = never_leads
+            @leading = @follows = @has_input = @drained = @again = false
           end
 
           def away? = @waker.away?
 
-          def passive? = @passive
+          def never_leads? = @never_leads
 
           # Records that something arrived for the call, and wakes its driver if that waits for the waker.
-          def touch
-            return if @touched
+          def note_input
+            return if @has_input
 
-            @touched = true
-            @waker.wake if @follows || (@leads && @waker.respond_to?(:io))
+            @has_input = true
+            @waker.wake if @follows || (@leading && @waker.respond_to?(:io))
           end
         end
       end

@@ -19,9 +19,9 @@ module Trunkline
           # Maximum of reads at once by a reader that has no call on the connection.
           READS_AT_ONCE = 16
           # Seconds of silence after which a server is sent a PING, and seconds within which it must acknowledge it.
-          SILENCE = 30.0
-          ANSWER_WITHIN = 5.0
-          private_constant :READ_BYTES, :READS_AT_ONCE, :SILENCE, :ANSWER_WITHIN
+          PING_AFTER = 30.0
+          PING_TIMEOUT = 5.0
+          private_constant :READ_BYTES, :READS_AT_ONCE, :PING_AFTER, :PING_TIMEOUT
 
           # @return [Session] only for use within a step
           attr_reader :session
@@ -30,30 +30,30 @@ module Trunkline
           # @return [IO]
           attr_reader :socket
           # State that may be read without the lock: how many streams the server allows; whether the connection accepts
-          # no more calls (#closing?); whether the server has sent anything yet (#heard?).
-          attr_reader :most_streams
+          # no more calls (#closing?); whether the server has sent anything yet (#any_received?).
+          attr_reader :max_streams
 
           # @param stream [Ruby::Stream] an open stream
-          # @param born [Float]
-          def initialize(stream, born)
+          # @param opened_at [Float]
+          def initialize(stream, opened_at)
             @lock = Lock.new
             @session = Session.new
             @stream = stream
             @socket = stream.socket
-            @heard_at = born
-            @heard = @retired = @closing = @dead = @write_broken = @unread = @news = false
-            @most_streams = @session.most_streams
+            @received_at = opened_at
+            @any_received = @retired = @closing = @dead = @write_broken = @unread = @state_changed = false
+            @max_streams = @session.max_streams
             @wants_read = :read
             @sending = [] # calls whose requests are not completely written
             prepare_leading
           end
 
-          def heard? = @heard
+          def any_received? = @any_received
           def closing? = @closing
           # @return [Boolean] whether bytes remain to be written
           def output? = !@dead && @session.output?
 
-          def takes_connect? = @session.extended_connect == :accepted
+          def supports_connect? = @session.extended_connect == :supported
 
           # @yield with the lock held
           # @return [Object] the result of the block
@@ -79,7 +79,7 @@ module Trunkline
               next false if @closing
 
               now = Ruby.now
-              take_in(now) if nobody_reads?
+              read_pending(now) if nobody_reads?
               ping_if_silent(now)
               refresh
               !@closing
@@ -90,13 +90,13 @@ module Trunkline
           # it does not acknowledge the PING, the connection gets no new calls.
           #
           # @return [Boolean] whether state that may be read without the lock has changed
-          def tend(now)
+          def maintain(now)
             synchronize do
-              take_in(now) if nobody_reads?
-              @session.calm
+              read_pending(now) if nobody_reads?
+              @session.reset_idle_frame_count
               check_silence(now)
-              summon
-              take_news
+              wake_new_leader
+              take_state_change
             end
           end
 
@@ -109,11 +109,11 @@ module Trunkline
           end
 
           # Sends GOAWAY, as far as possible without waiting.
-          def say_goodbye
+          def send_goaway
             synchronize do
               next if @dead
 
-              @session.say_goodbye
+              @session.submit_goaway
               write(Ruby.now)
             end
           end
@@ -132,10 +132,10 @@ module Trunkline
               return @session.fault.nil?
             end
 
-            die(Failure.new(:CLOSED)) if came.nil?
+            fail_connection(Failure.new(:CLOSED)) if came.nil?
             false
           rescue Failure => error
-            die(error)
+            fail_connection(error)
             false
           end
 
@@ -150,9 +150,9 @@ module Trunkline
               @session.wrote(count)
               any = true
             end
-            news_of_writing if any
+            output_written if any
           rescue Failure => error
-            writing_broke(error, now)
+            write_failed(error, now)
           end
 
           # @return [:none, :partial, :all] how much of the request the server can have received, or will receive: bytes
@@ -162,60 +162,60 @@ module Trunkline
             return stream.request_ends ? :all : :partial unless @dead || @write_broken
             return :all if @session.written?(stream)
 
-            @session.unwritten?(stream) && !@stream.started? ? :none : :partial
+            @session.unwritten?(stream) && !@stream.partial_record? ? :none : :partial
           end
 
           # @return [Boolean] whether state that may be read without the lock has changed since the last call
-          def take_news = @news.tap { @news = false }
+          def take_state_change = @state_changed.tap { @state_changed = false }
 
           private
 
           def take(bytes, now)
-            @heard_at = now
-            @heard_any = true
+            @received_at = now
+            @any_input = true
             @pinged_at = nil
             @session.input(bytes)
-            return refuse(now) if @session.fault
+            return fail_with_goaway(now) if @session.fault
 
-            tell_touched
+            note_changed_streams
             refresh
           end
 
           # Called when the server has violated the protocol: sends GOAWAY, as far as possible.
-          def refuse(now)
-            tell_touched
+          def fail_with_goaway(now)
+            note_changed_streams
             @closing = true
             write(now)
-            die(Failure.new(@session.fault, @session.detail)) unless @dead
+            fail_connection(Failure.new(@session.fault, @session.detail)) unless @dead
           end
 
           # Responses, or a GOAWAY with the reason, may still be readable after a write has failed.
-          def writing_broke(error, now)
+          def write_failed(error, now)
             @write_broken = true
             @wants_write = nil
             @session.drop_output
             nil while read_once(now)
-            die(error) unless @dead
+            fail_connection(error) unless @dead
           end
 
           # The shutdown makes the socket readable, which wakes a leader that waits for it.
-          def die(why)
+          def fail_connection(why)
             @dead = true
             @why = why
             @unread = false
             @wants_write = nil
             @session.end_with(why.code)
             @session.drop_output
-            tell_touched
+            note_changed_streams
             refresh
             @socket.shutdown(Socket::SHUT_RDWR)
           rescue SystemCallError, IOError
             nil
           end
 
-          def news_of_writing
+          def output_written
             note_sent
-            tell_touched
+            note_changed_streams
             refresh
           end
 
@@ -228,31 +228,31 @@ module Trunkline
             end
           end
 
-          def tell_touched
-            while (call = @session.next_touched)
-              call.touch
+          def note_changed_streams
+            while (call = @session.next_changed)
+              call.note_input
             end
           end
 
           def refresh
             closing = @dead || @retired || @session.closing?
-            most = @session.most_streams
-            return if closing == @closing && most == @most_streams && (@heard || !@heard_any)
+            most = @session.max_streams
+            return if closing == @closing && most == @max_streams && (@any_received || !@any_input)
 
-            @news = true
-            @most_streams = most
-            @heard = @heard_any ? true : false
+            @state_changed = true
+            @max_streams = most
+            @any_received = @any_input ? true : false
             @closing = closing
           end
 
-          def take_in(now)
+          def read_pending(now)
             READS_AT_ONCE.times { break unless read_once(now) }
             write(now)
           end
 
           # Some servers count PINGs and close the connection of a client that sends many.
           def ping_if_silent(now)
-            return if @dead || @pinged_at || now - @heard_at < SILENCE
+            return if @dead || @pinged_at || now - @received_at < PING_AFTER
 
             @session.ping
             @pinged_at = now
@@ -261,7 +261,7 @@ module Trunkline
 
           # An idle connection is sent no PING; #usable? does that before its next use.
           def check_silence(now)
-            if @pinged_at && now - @pinged_at >= ANSWER_WITHIN then ping_failed(now)
+            if @pinged_at && now - @pinged_at >= PING_TIMEOUT then ping_failed(now)
             elsif @session.open_streams.positive? then ping_if_silent(now)
             end
           end
@@ -269,11 +269,11 @@ module Trunkline
           # A busy server may still respond: calls in progress continue until their own timeouts, new calls get another
           # connection.
           def ping_failed(now)
-            take_in(now) # the acknowledgement may have arrived
+            read_pending(now) # the acknowledgement may have arrived
             return if @dead || @pinged_at.nil?
-            return die(Failure.new(:CLOSED, "the server no longer answers")) if @session.open_streams.zero?
+            return fail_connection(Failure.new(:CLOSED, "the server no longer answers")) if @session.open_streams.zero?
 
-            @session.say_goodbye
+            @session.submit_goaway
             write(now)
             refresh
           end

@@ -8,7 +8,7 @@ module Trunkline
       # HTTP/2 (RFC 9113). The HPACK encoder and the Huffman code are those of the gem http-2.
       module HTTP2
         # @return [Boolean] whether the gem is installed
-        def self.there?
+        def self.available?
           require "http/2"
           defined?(::HTTP2::Header::EncodingContext) ? true : false
         rescue LoadError

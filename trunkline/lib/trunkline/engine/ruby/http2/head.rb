@@ -43,7 +43,7 @@ module Trunkline
             @trailers = [].freeze
           end
 
-          def took(count) = @body_bytes += count
+          def consumed(count) = @body_bytes += count
 
           # @param section [HeaderSection, nil]
           def complete(section)

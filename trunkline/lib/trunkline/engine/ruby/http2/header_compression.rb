@@ -12,8 +12,8 @@ module Trunkline
           include Redacted
 
           # Fields that must not be indexed, since the size of other requests would reveal their values (RFC 7541 7.1).
-          SECRET = %w[authorization cookie proxy-authorization].freeze
-          private_constant :SECRET
+          SENSITIVE = %w[authorization cookie proxy-authorization].freeze
+          private_constant :SENSITIVE
 
           def initialize
             @compressor = ::HTTP2::Header::Compressor.new(::HTTP2::Settings.new(huffman: :never))
@@ -27,9 +27,11 @@ module Trunkline
           # @param fields [Array<Array(String, String)>] with pseudo-headers first
           # @return [String] a header block
           def encode(fields)
-            secret, usual = fields.partition { |name, _| SECRET.include?(name) }
+            sensitive, usual = fields.partition { |name, _| SENSITIVE.include?(name) }
             block = @compressor.encode(usual)
-            secret.each { |name, value| @compressor.header({ type: :neverindexed, name: name, value: value }, block) }
+            sensitive.each do |name, value|
+              @compressor.header({ type: :neverindexed, name: name, value: value }, block)
+            end
             block
           end
         end

@@ -9,16 +9,16 @@ module Trunkline
         # of each method holds the connection's lock.
         module Leading
           # Seconds after which a call that does not lead tries again to write output that the socket did not accept.
-          LOOK_AGAIN = 0.01
+          WRITE_RETRY_INTERVAL = 0.01
 
           # Begins a step of a call.
           def enter(call)
-            call.touched = call.drained = false
+            call.has_input = call.drained = false
             stop_waiting(call)
           end
 
           # @return [Boolean] whether this step may read: not while another call leads
-          def may_read?(call) = !@dead && !call.drained && replaceable?(call)
+          def may_read?(call) = !@dead && !call.drained && may_replace?(call)
 
           # @return [Boolean] whether bytes arrived
           def read(call, now)
@@ -41,9 +41,9 @@ module Trunkline
 
           # Ends a step. @param waits [Boolean] whether the call waits from now on
           def leave(call, waits)
-            wait_here(call) if waits
-            call.again = waits && (call.touched || (call.leads && @unread))
-            summon
+            begin_wait(call) if waits
+            call.again = waits && (call.has_input || (call.leading && @unread))
+            wake_new_leader
           end
 
           # The call's stream continues without it.
@@ -55,20 +55,20 @@ module Trunkline
             @session.release(call.stream) if call.stream
             call.stream = nil
             write(now)
-            summon
+            wake_new_leader
           end
 
           # Returns whether the socket did not accept all output. A leader that a thread or a Multi drives may not know
           # that.
-          def full? = !@wants_write.nil?
+          def write_blocked? = !@wants_write.nil?
 
           # If calls wait and none leads, wakes one of them to lead.
-          def summon
+          def wake_new_leader
             return if @followers.empty? || (@leader && !@leader.away?)
 
             chosen = able_follower
-            if chosen then chosen.touch
-            elsif @leader.nil? then @followers.find { |call| !call.passive? }&.touch
+            if chosen then chosen.note_input
+            elsif @leader.nil? then @followers.find { |call| !call.never_leads? }&.note_input
             end
           end
 
@@ -80,43 +80,47 @@ module Trunkline
           end
 
           # A leading thread cannot be woken before the socket is ready.
-          def replaceable?(call)
-            !call.passive? && (@leader.nil? || @leader.away? || (@leader.weak && !call.weak))
+          def may_replace?(call)
+            !call.never_leads? && (@leader.nil? || @leader.away? || (@leader.fiber_driven && !call.fiber_driven))
           end
 
           def nobody_reads? = @leader.nil? || @leader.away?
 
           def able_follower
-            able = @followers.reject { |call| call.passive? || call.away? }
-            able.find { |call| !call.weak } || able.first
+            able = @followers.reject { |call| call.never_leads? || call.away? }
+            able.find { |call| !call.fiber_driven } || able.first
+          end
+
+          def thread_driven_follower
+            @followers.find { |call| !call.fiber_driven && !call.never_leads? && !call.away? }
           end
 
           # A fiber leads only if no thread can.
-          def wait_here(call)
-            thread = call.weak ? @followers.find { |one| !one.weak && !one.passive? && !one.away? } : nil
-            return lead(call) if thread.nil? && replaceable?(call)
+          def begin_wait(call)
+            thread = thread_driven_follower if call.fiber_driven
+            return lead(call) if thread.nil? && may_replace?(call)
 
             call.follows = true
             @followers << call
-            thread&.touch
+            thread&.note_input
           end
 
           def lead(call)
             before = @leader
             if before
-              before.leads = false
+              before.leading = false
               before.follows = true
               @followers << before
             end
             @leader = call
-            call.leads = true
+            call.leading = true
             call.events = @wants_write && @wants_write != @wants_read ? :both : @wants_read
           end
 
           def stop_waiting(call)
             @leader = nil if @leader.equal?(call)
             @followers.delete(call) if call.follows
-            call.leads = call.follows = false
+            call.leading = call.follows = false
           end
         end
       end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../bell"
+require_relative "../io_waker"
 require_relative "call"
 
 module Trunkline
@@ -30,50 +30,50 @@ module Trunkline
 
           # Called when a WebSocket is closed. The caller holds the connection's lock.
           def release
-            @bell.wake if (@users -= 1).zero?
+            @waker.wake if (@users -= 1).zero?
           end
 
           private
 
           def start
-            @bell = Bell.new
-            @bell.driven = true
-            bell = @bell
-            call = Call.new(@connection.http2, bell)
-            @thread = Thread.new { Ruby.interruptible { run(call, bell) } }
+            @waker = IOWaker.new
+            @waker.driven = true
+            waker = @waker
+            call = Call.new(@connection.http2, waker)
+            @thread = Thread.new { Ruby.interruptible { run(call, waker) } }
             @thread.name = "trunkline reader"
             @thread.report_on_exception = false
           end
 
-          def run(call, bell)
-            nil while Ruby.uninterruptible { step(call, bell) } && wait(call, bell)
+          def run(call, waker)
+            nil while Ruby.uninterruptible { step(call, waker) } && wait(call, waker)
           ensure
             Ruby.uninterruptible { stop(call) }
-            bell.close
+            waker.close
           end
 
           # @return [Boolean] whether the thread must continue
-          def step(call, bell)
+          def step(call, waker)
             http2 = @connection.http2
             goes_on = http2.synchronize do
               http2.enter(call)
-              bell.clear
+              waker.clear
               now = Ruby.now
               READS_AT_ONCE.times { break unless http2.may_read?(call) && http2.read(call, now) }
               http2.write(now)
-              wanted = @bell.equal?(bell) && @users.positive? && http2.why.nil?
+              wanted = @waker.equal?(waker) && @users.positive? && http2.why.nil?
               http2.leave(call, wanted)
               wanted
             end
-            @pool.reconsider(@connection) if http2.take_news
+            @pool.reconsider(@connection) if http2.take_state_change
             goes_on
           end
 
-          def wait(call, bell)
+          def wait(call, waker)
             return true if call.again
 
-            socket = call.leads ? @connection.http2.socket : nil
-            reading = [bell.io, (socket unless call.events == :write)].compact
+            socket = call.leading ? @connection.http2.socket : nil
+            reading = [waker.io, (socket unless call.events == :write)].compact
             IO.select(reading, socket && call.events != :read ? [socket] : nil)
             true
           rescue IOError # the socket was closed

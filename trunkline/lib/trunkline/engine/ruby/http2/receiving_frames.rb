@@ -35,8 +35,8 @@ module Trunkline
           def prepare_receiving
             @rest = String.new
             @head = nil
-            @idle_frames = @late_bytes = @uncredited = 0
-            @any_left_early = false # whether a stream was closed before its response had ended
+            @idle_frames = @late_data = @uncredited = 0
+            @any_closed_early = false # whether a stream was closed before its response had ended
             @receive_window = Session::CONNECTION_WINDOW
             @decoder = HeaderDecoder.new
           end
@@ -73,7 +73,7 @@ module Trunkline
 
           # Makes the checks that need only the head of a frame.
           def check_head(length, type, flags, id)
-            check_first(type, flags) unless @settings_came
+            check_first(type, flags) unless @settings_begun
             check_form(length, type, flags)
             check_continuation(type, id)
             check_opened(type, id) if %i[data headers].include?(type)
@@ -92,7 +92,7 @@ module Trunkline
 
           # The first frame is SETTINGS (RFC 9113 3.4).
           def check_first(type, flags)
-            return @settings_came = true if type == :settings && flags.nobits?(Frame::ACK)
+            return @settings_begun = true if type == :settings && flags.nobits?(Frame::ACK)
 
             older = @input.byteslice(@at, 7) == "HTTP/1."
             raise Violation.new(:HTTP2_NOT_SPOKEN, :PROTOCOL_ERROR,
@@ -109,7 +109,7 @@ module Trunkline
           end
 
           # Checks that the frame type fits a stream or the connection, and that the client has opened the stream.
-          def check_place(type, id)
+          def check_stream_id(type, id)
             case type
             when :settings, :ping, :goaway then protocol_error("#{name_of(type)} on a stream") unless id.zero?
             when :rst_stream then check_opened(type, id)
@@ -118,10 +118,10 @@ module Trunkline
             end
           end
 
-          def ours?(id) = id.odd? && id < @next_id
+          def opened?(id) = id.odd? && id < @next_id
 
           def check_opened(type, id)
-            protocol_error("#{name_of(type)} for a stream that was never opened") unless ours?(id)
+            protocol_error("#{name_of(type)} for a stream that was never opened") unless opened?(id)
           end
 
           def check_size(type, length, flags)
@@ -138,7 +138,7 @@ module Trunkline
           def take_frame
             length, type, flags, id = @head
             @begun_id = nil
-            check_place(type, id)
+            check_stream_id(type, id)
             payload = @input.byteslice(@at + Frame::HEAD_BYTES, length)
             @at += Frame::HEAD_BYTES + length
             @head = nil
@@ -160,13 +160,13 @@ module Trunkline
           # A server may send DATA for a stream before it receives the client's reset, as much as the stream's window
           # allows.
           def late_data(length)
-            protocol_error("DATA for a stream that is closed", :STREAM_CLOSED) if length > @late_bytes
-            @late_bytes -= length
+            protocol_error("DATA for a stream that is closed", :STREAM_CLOSED) if length > @late_data
+            @late_data -= length
           end
 
           # After the client has reset a stream, a head that the server sent before it received the reset may arrive.
           def late_head
-            protocol_error("HEADERS for a stream that is closed", :STREAM_CLOSED) unless @any_left_early
+            protocol_error("HEADERS for a stream that is closed", :STREAM_CLOSED) unless @any_closed_early
           end
 
           # The connection's window is credited at once, so that a stream that is not read does not block the others;
@@ -183,8 +183,8 @@ module Trunkline
 
             stream.receive_window -= payload.bytesize
             stream_data(stream, body)
-            took(stream, payload.bytesize - body.bytesize) # padding
-            answer_ends(stream) if flags.anybits?(Frame::END_STREAM) && !stream.closed
+            consumed(stream, payload.bytesize - body.bytesize) # padding
+            response_ends(stream) if flags.anybits?(Frame::END_STREAM) && !stream.closed
           end
 
           def credit(bytes)
@@ -205,19 +205,19 @@ module Trunkline
             return refuse(stream, :HTTP2_MALFORMED, :PROTOCOL_ERROR) if stream.too_long?
 
             @idle_frames = 0
-            touch(stream)
+            mark_changed(stream)
           end
 
-          def answer_ends(stream)
+          def response_ends(stream)
             return refuse(stream, :HTTP2_MALFORMED, :PROTOCOL_ERROR) unless stream.final?
-            unless stream.whole?
+            unless stream.body_complete?
               return refuse(stream, stream.lacks_data? ? :TRUNCATED : :HTTP2_MALFORMED, :PROTOCOL_ERROR)
             end
 
             stream.ended = true
             stream.wants_body = false
             stream.upload_stopped = true unless stream.request_ends
-            touch(stream)
+            mark_changed(stream)
             close(stream) if stream.sent?
           end
 
@@ -250,16 +250,16 @@ module Trunkline
             return late_head if stream.nil?
 
             protocol_error("HEADERS behind the end of a stream", :STREAM_CLOSED) if stream.ended
-            section_came(stream, section, @section_flags.anybits?(Frame::END_STREAM))
+            end_section(stream, section, @section_flags.anybits?(Frame::END_STREAM))
           end
 
-          def section_came(stream, section, ends_stream)
+          def end_section(stream, section, ends_stream)
             fault = stream.take_section(section, ends_stream)
             return refuse(stream, fault, section.error_code) if fault
 
             @idle_frames = 0
-            touch(stream)
-            answer_ends(stream) if ends_stream
+            mark_changed(stream)
+            response_ends(stream) if ends_stream
           end
 
           # ---- the rest ----
@@ -277,19 +277,19 @@ module Trunkline
           end
 
           def take_ping(flags, _id, payload)
-            return emit_answer(Frame.bytes(:ping, Frame::ACK, 0, payload)) if flags.nobits?(Frame::ACK)
-            return if @pings_answered == @pings_out
+            return emit_reply(Frame.bytes(:ping, Frame::ACK, 0, payload)) if flags.nobits?(Frame::ACK)
+            return if @pings_acked == @pings_sent
 
-            @pings_answered += 1
+            @pings_acked += 1
             @idle_frames = 0
           end
 
           def take_goaway(_flags, _id, payload)
             last, @goaway_number = payload.unpack("NN")
             last &= 0x7fff_ffff
-            @goaway = true
+            @goaway_received = true
             note_goaway(payload.byteslice(8..))
-            @streams.each_value.select { |stream| stream.id > last }.each { |stream| leave_out(stream) }
+            @streams.each_value.select { |stream| stream.id > last }.each { |stream| fail_unprocessed(stream) }
           end
 
           def note_goaway(words)
@@ -299,7 +299,7 @@ module Trunkline
             @detail = "GOAWAY with #{Frame.error_word(@goaway_number)}#{": #{words}" unless words.empty?}"[0, 255]
           end
 
-          def leave_out(stream)
+          def fail_unprocessed(stream)
             stream.unprocessed = !stream.final?
             stream.error_number = @goaway_number
             fail_stream(stream, :HTTP2_GONE)
@@ -327,12 +327,12 @@ module Trunkline
           # ---- SETTINGS ----
 
           def take_settings(flags, _id, payload)
-            return settings_acknowledged if flags.anybits?(Frame::ACK)
+            return settings_acked if flags.anybits?(Frame::ACK)
 
             payload.unpack("nN" * (payload.bytesize / 6)).each_slice(2) { |number, value| setting(number, value) }
             @their[:max_concurrent_streams] ||= Session::STREAMS
-            @extended_connect = @their[:enable_connect_protocol] == 1 ? :accepted : :declined
-            emit_answer(Frame.bytes(:settings, Frame::ACK, 0))
+            @extended_connect = @their[:enable_connect_protocol] == 1 ? :supported : :unsupported
+            emit_reply(Frame.bytes(:settings, Frame::ACK, 0))
           end
 
           def setting(number, value)

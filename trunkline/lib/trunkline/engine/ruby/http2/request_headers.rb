@@ -11,10 +11,10 @@ module Trunkline
         class RequestHeaders
           include Redacted
 
-          LEFT_OUT = %w[connection host keep-alive proxy-connection upgrade http2-settings transfer-encoding]
+          OMITTED = %w[connection host keep-alive proxy-connection upgrade http2-settings transfer-encoding]
             .to_h { |name| [name, true] }.freeze
           FIELD = /^([^:\r\n]+):[ \t]*([^\r\n]*?)[ \t]*\r\n/n
-          private_constant :LEFT_OUT, :FIELD
+          private_constant :OMITTED, :FIELD
 
           # @return [Array<Array(String, String)>] pseudo-headers first
           attr_reader :fields
@@ -24,10 +24,10 @@ module Trunkline
           def initialize(head, scheme)
             line, rest = head.b.split("\r\n", 2)
             @method, target, = line.split(" ", 3)
-            given = rest.scan(FIELD).map { |name, value| [name.downcase, value] }
-            @connects = given.any? { |name, value| name == "upgrade" && value.casecmp?("websocket") }
-            authority = given.assoc("host")&.last.to_s
-            @fields = pseudo(target, scheme, authority) + given.reject { |name, value| left_out?(name, value) }
+            head_fields = rest.scan(FIELD).map { |name, value| [name.downcase, value] }
+            @connects = head_fields.any? { |name, value| name == "upgrade" && value.casecmp?("websocket") }
+            authority = head_fields.assoc("host")&.last.to_s
+            @fields = pseudo(target, scheme, authority) + head_fields.reject { |name, value| omitted?(name, value) }
           end
 
           # @return [Boolean] whether it is an extended CONNECT (RFC 8441 4), which opens a tunnel
@@ -52,8 +52,8 @@ module Trunkline
             target[%r{\A[^:/]*://[^/]*(/.*)\z}mn, 1] || "/"
           end
 
-          def left_out?(name, value)
-            LEFT_OUT.key?(name) || (name == "te" && !value.casecmp?("trailers")) ||
+          def omitted?(name, value)
+            OMITTED.key?(name) || (name == "te" && !value.casecmp?("trailers")) ||
               (@connects && name == "sec-websocket-key")
           end
         end

@@ -26,7 +26,7 @@ module Trunkline
           # @return [String] the bytes to be written; must not be changed
           def output
             frame_data while @output.bytesize < AHEAD && !@senders.empty? && @fault.nil?
-            @answers = 0
+            @control_frames = 0
             @output
           end
 
@@ -55,15 +55,15 @@ module Trunkline
           def ping
             return if @fault
 
-            @pings_out += 1
+            @pings_sent += 1
             emit(Frame.bytes(:ping, 0, 0, "\0" * 8))
           end
 
           # Sends GOAWAY: no more streams may be opened.
-          def say_goodbye
-            return if @fault || @goodbye
+          def submit_goaway
+            return if @fault || @goaway_sent
 
-            @goodbye = true
+            @goaway_sent = true
             emit_goaway(:NO_ERROR)
           end
 
@@ -71,7 +71,7 @@ module Trunkline
 
           def prepare_sending
             @output = String.new
-            @composed = @written = @answers = 0
+            @composed = @written = @control_frames = 0
             @senders = {} # streams that can send, by id; they take turns
             @blocked = {} # streams that wait for the window of the connection
             @send_window = 65_535
@@ -79,7 +79,7 @@ module Trunkline
             @encoder = HeaderEncoder.new
           end
 
-          def introduce
+          def send_preface
             emit(Frame::PREFACE)
             emit(Frame.settings(enable_push: 0, initial_window_size: Windows::FULL,
                                 max_header_list_size: Session::HEADER_LIST, no_rfc7540_priorities: 1))
@@ -92,10 +92,10 @@ module Trunkline
           end
 
           # Adds a frame that the server's frames require; a server that does not read these is stopped.
-          def emit_answer(bytes)
-            @answers += 1
+          def emit_reply(bytes)
+            @control_frames += 1
             emit(bytes)
-            return if @answers <= Session::IDLE_FRAMES
+            return if @control_frames <= Session::IDLE_FRAMES
 
             raise Violation.new(:HTTP2_FLOOD, :ENHANCE_YOUR_CALM, "it reads no answers")
           end
@@ -149,7 +149,7 @@ module Trunkline
             return @senders[stream.id] = stream unless stream.upload.empty?
 
             stream.wants_body = true
-            touch(stream)
+            mark_changed(stream)
           end
 
           def request_sent(stream)

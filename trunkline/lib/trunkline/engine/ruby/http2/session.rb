@@ -44,34 +44,34 @@ module Trunkline
           # @return [String] what the server did wrong, or the message of its GOAWAY
           attr_reader :detail
           # @return [Integer] PINGs that the server has acknowledged
-          attr_reader :pings_answered
-          # @return [Symbol, nil] whether the server accepts extended CONNECT (RFC 8441 3): :accepted, :declined; nil:
-          #   its SETTINGS have not arrived
+          attr_reader :pings_acked
+          # @return [Symbol, nil] whether the server accepts extended CONNECT (RFC 8441 3): :supported or :unsupported;
+          #   nil: its SETTINGS have not arrived
           attr_reader :extended_connect
 
           def initialize
             @streams = {}
-            @touched = []
+            @changed = []
             @next_id = 1
             @detail = ""
-            @goodbye = @goaway = false
-            @pings_out = @pings_answered = 0
+            @goaway_sent = @goaway_received = false
+            @pings_sent = @pings_acked = 0
             prepare_receiving
             prepare_sending
             prepare_windows
-            introduce
+            send_preface
           end
 
           # @return [Integer] number of open streams
           def open_streams = @streams.size
 
           # @return [Integer] maximum of concurrent streams
-          def most_streams = [@their.fetch(:max_concurrent_streams, STREAMS_AT_FIRST), STREAMS].min
+          def max_streams = [@their.fetch(:max_concurrent_streams, STREAMS_AT_FIRST), STREAMS].min
 
           # @return [Boolean] whether no stream may be opened any more
-          def closing? = !@fault.nil? || @goodbye || @goaway || @next_id > LAST_ID
+          def closing? = !@fault.nil? || @goaway_sent || @goaway_received || @next_id > LAST_ID
 
-          def room? = !closing? && open_streams < most_streams
+          def room? = !closing? && open_streams < max_streams
 
           # Opens a stream, and adds its HEADERS to the output.
           #
@@ -100,16 +100,16 @@ module Trunkline
             return release_window(stream) if stream.closed
 
             # Until the rest of the section has arrived, the server may send no head of another stream (RFC 9113 4.3).
-            say_goodbye if within_section?(stream)
+            submit_goaway if within_section?(stream)
             # A tunnel that the client has ended is not cancelled (RFC 8441 5).
             ended = stream.connects && stream.body_ended && stream.upload.empty?
             reset(stream, ended ? :NO_ERROR : :CANCEL)
           end
 
           # @return [Call, nil] the next call whose stream has changed
-          def next_touched
-            while (stream = @touched.shift)
-              stream.touched = false
+          def next_changed
+            while (stream = @changed.shift)
+              stream.changed = false
               return stream.call if stream.call
             end
           end
@@ -119,21 +119,21 @@ module Trunkline
           def end_with(fault)
             return if @fault
 
-            told = @goaway && @goaway_number != 0
+            with_error = @goaway_received && @goaway_number != 0
             lost = %i[CLOSED RESET].include?(fault)
-            fail_all(lost && told ? :HTTP2_GONE : fault)
+            fail_all(lost && with_error ? :HTTP2_GONE : fault)
           end
 
           # Resets the count of frames without content; must be called every few seconds.
-          def calm = @idle_frames = 0
+          def reset_idle_frame_count = @idle_frames = 0
 
           private
 
-          def touch(stream)
-            return if stream.touched || stream.call.nil?
+          def mark_changed(stream)
+            return if stream.changed || stream.call.nil?
 
-            stream.touched = true
-            @touched << stream
+            stream.changed = true
+            @changed << stream
           end
 
           def fail_stream(stream, fault)
@@ -141,31 +141,31 @@ module Trunkline
 
             stream.fault = fault
             stream.wants_body = false
-            touch(stream)
+            mark_changed(stream)
           end
 
           # Removes a stream that both sides have ended, or that was reset.
           def close(stream)
             return if stream.closed
 
-            left_early unless stream.ended || stream.reset
+            expect_late_frames unless stream.ended || stream.reset
             stream.closed = true
             @streams.delete(stream.id)
             stream.upload_stopped = true unless stream.request_ends
             stream.wants_body = false
             release_window(stream) if stream.call.nil?
-            touch(stream)
+            mark_changed(stream)
           end
 
           # Frames that the server sends before it receives the reset are ignored.
-          def left_early
-            @late_bytes += FULL
-            @any_left_early = true
+          def expect_late_frames
+            @late_data += FULL
+            @any_closed_early = true
           end
 
           # @param error [Symbol] one of Frame::ERRORS
           def reset(stream, error)
-            emit_answer(Frame.reset(stream.id, error))
+            emit_reply(Frame.reset(stream.id, error))
             close(stream)
           end
 

@@ -35,7 +35,7 @@ module Trunkline
           attr_accessor :receive_window, :send_window, :uncredited, :flow_window, :window
           # For the Session: whether the stream is closed, was reset by the server, is a tunnel (RFC 8441), is queued as
           # changed.
-          attr_accessor :closed, :reset, :connects, :touched
+          attr_accessor :closed, :reset, :connects, :changed
           # Bytes of the request's body that were fed but are not framed yet.
           attr_reader :upload
 
@@ -88,9 +88,9 @@ module Trunkline
           def ends_soon? = @awaited.between?(0, @received + @window)
 
           # @return [Boolean] whether the body may end here
-          def whole? = @awaited.negative? || @received == @awaited
+          def body_complete? = @awaited.negative? || @received == @awaited
 
-          def lacks_data? = !whole? && @received < @awaited
+          def lacks_data? = !body_complete? && @received < @awaited
 
           # @param most [Integer]
           # @return [String] bytes of the body

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../bell"
+require_relative "../io_waker"
 require_relative "../dropped"
 require_relative "reading_thread"
 
@@ -22,16 +22,16 @@ module Trunkline
           class Hold
             include Redacted
 
-            attr_reader :call, :bell, :connection, :pid
+            attr_reader :call, :waker, :connection, :pid
 
             def initialize(exchange, connection, stream)
               @pool = exchange.pool
               @config = exchange.request.origin.config
               @connection = connection
               @pid = Ruby.pid
-              @bell = Bell.new
-              @bell.driven = true
-              @call = Call.new(connection.http2, @bell, passive: true)
+              @waker = IOWaker.new
+              @waker.driven = true
+              @call = Call.new(connection.http2, @waker, never_leads: true)
               @call.stream = stream
               stream.call = @call
             end
@@ -41,17 +41,17 @@ module Trunkline
 
             # Ends the stream on the client's side, and releases it.
             def abort
-              return if @over || @pid != Ruby.pid
+              return if @ended || @pid != Ruby.pid
 
-              @over = true
+              @ended = true
               end_stream
-              @bell.close
-              report_news
+              @waker.close
+              report_state_change
               @pool.leave(@connection, [Ruby.now + @config.idle_timeout, @connection.due(@config.max_age)].min)
             end
 
-            def report_news
-              @pool.reconsider(@connection) if @connection.http2.take_news
+            def report_state_change
+              @pool.reconsider(@connection) if @connection.http2.take_state_change
             end
 
             private
@@ -83,7 +83,7 @@ module Trunkline
           def initialize(hold, request)
             @hold = hold
             @request = request
-            @over = @reader_waits = @writer_waits = false
+            @shut_down = @reader_waits = @writer_waits = false
             Dropped.watch_switched(self, hold)
           end
 
@@ -91,8 +91,8 @@ module Trunkline
           def read
             step do |http2, stream|
               @reader_waits = false
-              next taken(http2, stream) unless stream.data.empty?
-              next if @over
+              next take_data(http2, stream) unless stream.data.empty?
+              next if @shut_down
               next end_of(stream) if readable?(stream)
 
               @reader_waits = true
@@ -110,8 +110,8 @@ module Trunkline
             step do |http2, stream|
               @writer_waits = false
               http2.write(Ruby.now) unless stream.wants_body
-              next fed(http2, stream, string.byteslice(from, PIECE)) if stream.wants_body && !@over
-              next (end_of(stream) unless @over) if @over || writable?(stream)
+              next feed(http2, stream, string.byteslice(from, PIECE)) if stream.wants_body && !@shut_down
+              next (end_of(stream) unless @shut_down) if @shut_down || writable?(stream)
 
               @writer_waits = true
               :readable
@@ -122,7 +122,7 @@ module Trunkline
           def flush
             step do |http2, stream|
               http2.write(Ruby.now)
-              @writer_waits = !(@over || (writable?(stream) && !http2.output?))
+              @writer_waits = !(@shut_down || (writable?(stream) && !http2.output?))
               @writer_waits ? :readable : nil
             end
           end
@@ -134,12 +134,12 @@ module Trunkline
           end
 
           # @return [Integer] the file descriptor to wait for
-          def descriptor = opened.bell.io.fileno
+          def descriptor = opened.waker.io.fileno
 
           # Ends waits for the file descriptor, in other threads too.
           def shutdown
-            @over = true
-            @hold&.bell&.wake
+            @shut_down = true
+            @hold&.waker&.wake
             nil
           end
 
@@ -160,7 +160,7 @@ module Trunkline
             Ruby.raise_failure(Failure.new(:FORKED, phase: :read), @request) unless hold.pid == Ruby.pid
 
             Ruby.uninterruptible do
-              hold.connection.http2.synchronize { step_locked(hold, &block) }.tap { hold.report_news }
+              hold.connection.http2.synchronize { step_locked(hold, &block) }.tap { hold.report_state_change }
             end
           rescue Failure => error
             Ruby.raise_failure(error, @request)
@@ -172,15 +172,15 @@ module Trunkline
             http2 = hold.connection.http2
             call = hold.call
             http2.enter(call)
-            hold.bell.clear
+            hold.waker.clear
             yield http2, call.stream
           ensure
             http2.write(Ruby.now)
             http2.leave(call, @reader_waits || @writer_waits)
-            hold.bell.wake if @over || call.again || found?(call.stream)
+            hold.waker.wake if @shut_down || call.again || can_continue?(call.stream)
           end
 
-          def found?(stream)
+          def can_continue?(stream)
             (@reader_waits && readable?(stream)) || (@writer_waits && writable?(stream))
           end
 
@@ -189,13 +189,13 @@ module Trunkline
           # Returns whether all bytes that were fed are framed, or nothing more can be sent.
           def writable?(stream) = stream.wants_body || stream.closed || stream.ended || !stream.fault.nil?
 
-          def taken(http2, stream)
+          def take_data(http2, stream)
             bytes = stream.shift_data(READ_BYTES)
-            http2.session.took(stream, bytes.bytesize)
+            http2.session.consumed(stream, bytes.bytesize)
             bytes
           end
 
-          def fed(http2, stream, piece)
+          def feed(http2, stream, piece)
             http2.session.feed(stream, piece, false)
             piece.bytesize
           end

@@ -13,11 +13,11 @@ module Trunkline
           FULL = 1024 * 1024
           NARROW = 64 * 1024
           # Received bytes after which a response counts as large.
-          MUCH = 32 * 1024
-          private_constant :MUCH
+          LARGE_BODY = 32 * 1024
+          private_constant :LARGE_BODY
 
-          # Must be called when the call took bytes of the stream's data: credits its window with as many.
-          def took(stream, count)
+          # Must be called when the call has consumed bytes of the stream's data: credits its window with as many.
+          def consumed(stream, count)
             return if stream.closed || stream.ended
 
             widen(stream)
@@ -32,7 +32,7 @@ module Trunkline
 
           def prepare_windows
             @narrow = false
-            @settings_out = 1 # SETTINGS of the client that the server has not acknowledged
+            @settings_unacked = 1 # SETTINGS of the client that the server has not acknowledged
           end
 
           # @return [Integer, nil] bytes of the budget for a new stream
@@ -45,13 +45,13 @@ module Trunkline
 
           # Half of the budget is reserved for narrow windows, so that full windows that are not read do not block other
           # calls.
-          def reserve_for_full(bytes) = Budget.reserve(bytes, Budget.most / 2)
+          def reserve_for_full(bytes) = Budget.reserve(bytes, Budget.limit / 2)
 
           def narrow_down
             return if @narrow
 
             @narrow = true
-            @settings_out += 1
+            @settings_unacked += 1
             emit(Frame.settings(initial_window_size: NARROW))
           end
 
@@ -62,9 +62,9 @@ module Trunkline
           end
 
           # From now on the server obeys the client's last SETTINGS; data that it sent before may exceed them.
-          def settings_acknowledged
-            protocol_error("an acknowledgement of no SETTINGS") if @settings_out.zero?
-            return if (@settings_out -= 1).positive? || !@narrow
+          def settings_acked
+            protocol_error("an acknowledgement of no SETTINGS") if @settings_unacked.zero?
+            return if (@settings_unacked -= 1).positive? || !@narrow
 
             @streams.each_value do |stream|
               next if stream.flow_window == NARROW
@@ -79,7 +79,7 @@ module Trunkline
           end
 
           def widen(stream)
-            return if !@narrow || @settings_out.positive? || stream.window >= FULL || stream.received < MUCH
+            return if !@narrow || @settings_unacked.positive? || stream.window >= FULL || stream.received < LARGE_BODY
             return if stream.ends_soon? || !reserve_for_full(FULL - stream.window)
 
             open_window(stream, FULL - stream.window)

@@ -41,10 +41,10 @@ module Typhoeus
     attr_reader :policies
 
     # @raise [Trunkline::InvalidRequest]
-    def policies=(given)
-      checked = ::Trunkline::Facades::Policies.check(given || {}, "Typhoeus")
+    def policies=(options)
+      checked = ::Trunkline::Facades::Policies.check(options || {}, "Typhoeus")
       ::Trunkline::Facades::Typhoeus::RequestConfig.policies = checked
-      @policies = given
+      @policies = options
     end
 
     # @api private

@@ -159,7 +159,7 @@ module Typhoeus
         pending.callback = transfer
         pending.deadline = transfer.deadline
         pending.policy = transfer.policy unless transfer.streamed?
-        pending.surroundings = transfer.surroundings
+        pending.caller_context = transfer.caller_context
         pending.streamed = transfer.streamed?
       end
     end
@@ -168,8 +168,8 @@ module Typhoeus
       transfer = pending.callback
       return if transfer.finished?
 
-      following = transfer.receive(result)
-      return start_exchange(transfer, following) if following
+      next_request = transfer.receive(result)
+      return start_exchange(transfer, next_request) if next_request
 
       complete(transfer) if transfer.finished?
     end
@@ -221,10 +221,10 @@ module Typhoeus
     end
 
     def copy(request, response)
-      own = response.dup
-      own.request = request
-      request.execute_headers_callbacks(own)
-      request.finish(own, true)
+      copy = response.dup
+      copy.request = request
+      request.execute_headers_callbacks(copy)
+      request.finish(copy, true)
     end
   end
 end

@@ -310,12 +310,12 @@ module Typhoeus
     end
 
     def set_headers
-      given = @options[:headers]
+      custom = @options[:headers]
       agent = Config.user_agent || USER_AGENT
-      return @options[:headers] = { "User-Agent" => agent, "Expect" => "" } if given.nil? || given.empty?
+      return @options[:headers] = { "User-Agent" => agent, "Expect" => "" } if custom.nil? || custom.empty?
 
-      names = given.keys.map { |name| name.to_s.downcase }
-      headers = names.include?("user-agent") ? given.dup : { "User-Agent" => agent }.merge(given)
+      names = custom.keys.map { |name| name.to_s.downcase }
+      headers = names.include?("user-agent") ? custom.dup : { "User-Agent" => agent }.merge(custom)
       headers["Expect"] = "" unless names.include?("expect")
       headers.delete_if { |name, value| value.nil? && name.to_s.casecmp?("expect") }
       @options[:headers] = headers

@@ -12,17 +12,17 @@ module Typhoeus
   class Response
     include ::Trunkline::Redacted
 
-    # Facts with one name, each also an option of Response.new. Times are in seconds from the start of the request.
-    FACTS = %i[
+    # Attributes with one name, each also an option of Response.new. Times are in seconds from the start of the request.
+    ATTRIBUTES = %i[
       return_code httpauth_avail pretransfer_time connect_time redirect_time effective_url primary_ip redirect_count
       redirect_url request_size size_upload size_download speed_upload speed_download error_message debug_info
     ].freeze
-    # Facts with a second name.
+    # Attributes with a second name.
     ALIASED = {
       total_time: :time, starttransfer_time: :start_transfer_time, appconnect_time: :app_connect_time,
       namelookup_time: :name_lookup_time
     }.freeze
-    private_constant :FACTS, :ALIASED
+    private_constant :ATTRIBUTES, :ALIASED
 
     # @return [Request, nil]
     attr_accessor :request
@@ -40,20 +40,20 @@ module Typhoeus
       allocate.tap { |response| response.send(:read_from, adapter) }
     end
 
-    # @param options [Hash] facts by name: code:, body:, headers: (Hash), response_headers: (raw),
+    # @param options [Hash] attributes by name: code:, body:, headers: (Hash), response_headers: (raw),
     #   return_code:, effective_url:, total_time:, mock: ...
     def initialize(options = {})
       @options = options
       @headers = Header.new(options[:headers]) if options[:headers]
     end
 
-    FACTS.each { |name| define_method(name) { fact(name) } }
+    ATTRIBUTES.each { |name| define_method(name) { attribute(name) } }
     ALIASED.each do |name, other|
-      define_method(name) { fact(name) || fact(other) }
+      define_method(name) { attribute(name) || attribute(other) }
       alias_method other, name
     end
 
-    # @return [Hash{Symbol => Object}] all facts; may be changed
+    # @return [Hash{Symbol => Object}] all attributes; may be changed
     def options
       return @options if @options
 
@@ -71,8 +71,8 @@ module Typhoeus
     def response_code
       return @adapter.response_code if @adapter
 
-      given = @options[:response_code] || @options[:code]
-      given.nil? ? first_header_line.to_s[%r{\AHTTP/\S+\s+(\d{3})}, 1].to_i : given.to_i
+      code = @options[:response_code] || @options[:code]
+      code.nil? ? first_header_line.to_s[%r{\AHTTP/\S+\s+(\d{3})}, 1].to_i : code.to_i
     end
     alias code response_code
 
@@ -199,7 +199,7 @@ module Typhoeus
       end
     end
 
-    def fact(name)
+    def attribute(name)
       @adapter ? @adapter.public_send(name) : @options[name]
     end
 

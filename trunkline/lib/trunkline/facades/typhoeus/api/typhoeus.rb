@@ -77,11 +77,11 @@ module Typhoeus
     # @api private
     # @return [Array<Proc>, nil]
     def before_callbacks_for(request)
-      own = request.before_blocks
-      return if (@before.nil? || @before.empty?) && (own.nil? || own.empty?)
+      request_callbacks = request.before_blocks
+      return if (@before.nil? || @before.empty?) && (request_callbacks.nil? || request_callbacks.empty?)
       return unless Config.feature_enabled?(:before)
 
-      [*@before, *own]
+      [*@before, *request_callbacks]
     end
   end
 end

@@ -66,7 +66,7 @@ module Trunkline
           # Credentials are sent without a challenge only if Basic is the only allowed scheme.
           def complete_credentials
             @schemes ||= [:basic]
-            @login ||= login_of_two
+            @login ||= login_from_username
             complete_netrc if @netrc
             @client_options[:basic] = @login if @login && @schemes == [:basic] && !@client_options[:bearer]
             @cookies = nil if @cookies&.keys == [:cookiesession]
@@ -74,11 +74,11 @@ module Trunkline
 
           def complete_netrc
             @login = nil if @netrc == :override
-            @client_options[:netrc] = @given[:netrc_file] || true if @login.nil?
+            @client_options[:netrc] = @options[:netrc_file] || true if @login.nil?
           end
 
-          def login_of_two
-            user, password = %i[username password].map { |name| @given[name] || @given[name.to_s] }
+          def login_from_username
+            user, password = %i[username password].map { |name| @options[name] || @options[name.to_s] }
             user && [user.to_s, password.to_s]
           end
         end

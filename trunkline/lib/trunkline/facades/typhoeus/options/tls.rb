@@ -38,10 +38,10 @@ module Trunkline
             @client_options[:client_key_password] = value.to_s if value
           end
 
-          def option_sslcerttype(value) = pem_alone(:sslcerttype, value)
-          def option_sslkeytype(value) = pem_alone(:sslkeytype, value)
+          def option_sslcerttype(value) = refuse_other_than_pem(:sslcerttype, value)
+          def option_sslkeytype(value) = refuse_other_than_pem(:sslkeytype, value)
 
-          def pem_alone(name, value)
+          def refuse_other_than_pem(name, value)
             refuse(name, value, "PEM") unless value.nil? || value.to_s.casecmp?("PEM")
           end
 

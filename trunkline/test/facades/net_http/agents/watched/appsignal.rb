@@ -2,8 +2,8 @@
 
 require "appsignal"
 
-# AppSignal's extension is a binary from its own servers, so its transactions do not record; what its instrumentation
-# of Net::HTTP tells them is kept here.
+# AppSignal's extension is a binary from its own servers and is not installed, so its transactions do not record; this
+# file stores what its instrumentation of Net::HTTP reports to them.
 module Watched
   @events = []
   singleton_class.attr_reader :events

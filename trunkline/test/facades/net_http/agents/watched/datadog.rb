@@ -3,9 +3,9 @@
 require "datadog"
 require "logger"
 
-# Every span with its tags.
+# Records every span with its tags.
 module Watched
-  # A writer of Datadog's that keeps what it is given.
+  # A Datadog writer that stores its traces.
   class Writer
     attr_reader :traces
 

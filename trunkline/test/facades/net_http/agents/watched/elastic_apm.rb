@@ -3,7 +3,7 @@
 require "logger"
 require "elastic-apm"
 
-# The spans, transactions and errors that would be sent.
+# Records the spans, transactions and errors that would be sent.
 module Watched
   @sent = []
   singleton_class.attr_reader :sent

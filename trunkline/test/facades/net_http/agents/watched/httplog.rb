@@ -4,8 +4,8 @@ require "httplog"
 require "logger"
 require "stringio"
 
-# The lines of its log, without the header that asks to close the connection: whether that is shared is a documented
-# difference.
+# Records the lines of httplog's log, without the header field that asks to close the connection: whether a connection
+# is shared is a documented difference.
 module Watched
   LOG = StringIO.new
   HttpLog.configure do |config|

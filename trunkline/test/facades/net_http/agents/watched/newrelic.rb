@@ -6,12 +6,12 @@ ENV["NEW_RELIC_LOG_FILE_PATH"] = "STDOUT"
 require "newrelic_rpm"
 
 NewRelic::Agent.manual_start(monitor_mode: false, log_level: "fatal", disable_harvest_thread: true)
-# What its service answers when an agent connects; without it no trace headers are sent.
+# The response of New Relic's service when an agent connects; without it no trace headers are sent.
 NewRelic::Agent.config.add_config_for_testing(account_id: "1", primary_application_id: "2", trusted_account_key: "1",
                                               "distributed_tracing.enabled": true)
 NewRelic::Agent.agent.define_singleton_method(:connected?) { true }
 
-# The segments of a transaction.
+# Records the segments of a transaction.
 module Watched
   def self.watch
     transaction = NewRelic::Agent::Tracer.start_transaction(name: "case", category: :task)

@@ -4,7 +4,7 @@ require "logger"
 require "opentelemetry/sdk"
 require "opentelemetry/instrumentation/#{ENV["LEVEL"] == "faraday" ? "faraday" : "net/http"}"
 
-# Every span: what it is called, what is its parent, what it says.
+# Records every span: its name, its parent and its attributes.
 module Watched
   EXPORTER = OpenTelemetry::SDK::Trace::Export::InMemorySpanExporter.new
   OpenTelemetry::SDK.configure do |config|

@@ -4,7 +4,7 @@ require "rack"
 Rack.const_set(:MINI_PROFILER_PREPEND_NET_HTTP_PATCH, true) if ENV["PREPEND_NET_HTTP"]
 require "rack-mini-profiler"
 
-# The steps of a page.
+# Records the steps of a page.
 module Watched
   def self.watch
     Rack::MiniProfiler.create_current("PATH_INFO" => "/", "SERVER_NAME" => "test", "SERVER_PORT" => "80",

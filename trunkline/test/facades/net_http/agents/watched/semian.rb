@@ -9,7 +9,7 @@ Semian::NetHTTP.semian_configuration = lambda do |host, port|
     open_circuit_server_errors: true }
 end
 
-# The events that Semian tells of, and how its breakers and tickets are left.
+# Records the events that Semian reports, and the final states of its circuit breakers and tickets.
 module Watched
   def self.watch
     events = []
@@ -20,7 +20,7 @@ module Watched
     { events: events, resources: Semian.resources.values.map { |resource| state(resource) } }
   ensure
     Semian.unsubscribe(name)
-    Semian.destroy_all_resources # the system would keep their semaphores
+    Semian.destroy_all_resources # otherwise the system keeps their semaphores
   end
 
   def self.state(resource)

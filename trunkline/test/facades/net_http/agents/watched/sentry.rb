@@ -14,7 +14,7 @@ Sentry.init do |config|
   config.enabled_patches = [ENV["LEVEL"] == "faraday" ? :faraday : :http]
 end
 
-# The spans of a transaction and its breadcrumbs.
+# Records the spans of a transaction and its breadcrumbs.
 module Watched
   def self.watch
     transport = Sentry.get_current_client.transport

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-# Several agents in one process, as applications have them.
+# Several agents in one process, as in applications.
 watched = %w[opentelemetry semian datadog sentry].to_h do |agent|
   require_relative agent
   [agent, Object.send(:remove_const, :Watched)]
 end
 
-# What each of them saw.
+# Collects the records of each agent.
 Watched = Struct.new(:agents) do
   def watch(&block)
     seen = {}

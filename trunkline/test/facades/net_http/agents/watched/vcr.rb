@@ -4,7 +4,7 @@ require "tmpdir"
 require "vcr"
 require "webmock"
 
-# What is recorded, and how the same calls are played.
+# Records the cassette, and the results of playing it back.
 module Watched
   VCR.configure do |config|
     config.cassette_library_dir = Dir.mktmpdir("cassettes")
@@ -14,7 +14,7 @@ module Watched
   end
   at_exit { FileUtils.remove_entry(VCR.configuration.cassette_library_dir) }
 
-  # The calls are made twice: to record them and to play them.
+  # Makes the calls twice: to record them and to play them back.
   def self.watch(&block)
     @cases = (@cases || 0) + 1
     LOG.string = +""

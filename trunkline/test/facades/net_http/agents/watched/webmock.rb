@@ -8,7 +8,7 @@ WebMock.allow_net_connect!
 WebMock.after_request { |signature, response| Watched.requests << [signature.to_s, response.status, response.body] }
 WebMock.after_request(real_requests_only: true) { |signature, _| Watched.real << signature.to_s }
 
-# The requests that WebMock tells of, counts and answers; one URL is stubbed.
+# Records the requests that WebMock reports, its counts and its stubbed responses; one URL is stubbed.
 module Watched
   @requests = []
   @real = []

@@ -2,7 +2,7 @@
 
 require "json"
 
-# Answers, streams that are read to their end and left early, errors.
+# Responses, streams that are read to their end or left early, errors.
 class AnthropicSDK < SDK
   about "anthropic (official)", gem: "anthropic", over: "Net::HTTP in a connection_pool", forced: "1.15.2"
 
@@ -14,16 +14,16 @@ class AnthropicSDK < SDK
     return overloaded if asked["model"] == "busy"
     return streamed if asked["stream"]
 
-    json_answer({ **MESSAGE, content: [{ type: "text", text: "Héllo" }] }, "request-id" => "req_1")
+    json_response({ **MESSAGE, content: [{ type: "text", text: "Héllo" }] }, "request-id" => "req_1")
   end
 
   def call
     require "anthropic"
     @client = Anthropic::Client.new(api_key: "sk", base_url: url, max_retries: 0)
-    tell("message") { @client.messages.create(**question).content.map(&:text) }
-    tell("stream") { @client.messages.stream(**question).text.to_a }
-    tell("stream left early") { @client.messages.stream_raw(**question).lazy.first.type }
-    tell("overloaded") { @client.messages.create(**question, model: "busy") }
+    record("message") { @client.messages.create(**question).content.map(&:text) }
+    record("stream") { @client.messages.stream(**question).text.to_a }
+    record("stream left early") { @client.messages.stream_raw(**question).lazy.first.type }
+    record("overloaded") { @client.messages.create(**question, model: "busy") }
   end
 
   private
@@ -43,7 +43,7 @@ class AnthropicSDK < SDK
   end
 
   def overloaded
-    json_answer({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } },
-                status: "529 Overloaded", "request-id" => "req_2")
+    json_response({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } },
+                  status: "529 Overloaded", "request-id" => "req_2")
   end
 end

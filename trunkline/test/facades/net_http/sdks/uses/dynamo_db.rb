@@ -3,7 +3,7 @@
 require "json"
 require "zlib"
 
-# The JSON protocol, with the CRC32 of the answer that the SDK verifies, and a compressed answer.
+# The JSON protocol, with a CRC32 of the response that the SDK verifies, and a compressed response.
 class DynamoDbSDK < SDK
   about "DynamoDB", gem: "aws-sdk-dynamodb", over: "Net::HTTP", common: true
 
@@ -24,13 +24,13 @@ class DynamoDbSDK < SDK
     require "aws-sdk-dynamodb"
     table = Aws::DynamoDB::Client.new(endpoint: url, region: "eu-west-1", access_key_id: "a", secret_access_key: "b",
                                       retry_limit: 0)
-    tell("put") { table.put_item(table_name: "t", item: { "id" => "1", "count" => 7 }).to_h }
-    tell("get") { shown(table.get_item(table_name: "t", key: { "id" => "1" }).item) }
-    tell("query") do
+    record("put") { table.put_item(table_name: "t", item: { "id" => "1", "count" => 7 }).to_h }
+    record("get") { shown(table.get_item(table_name: "t", key: { "id" => "1" }).item) }
+    record("query") do
       table.query(table_name: "t", key_condition_expression: "id = :i", expression_attribute_values: { ":i" => "1" })
         .items.map { |item| shown(item) }
     end
-    tell("missing") { table.describe_table(table_name: "none") }
+    record("missing") { table.describe_table(table_name: "none") }
   end
 
   private
@@ -39,7 +39,7 @@ class DynamoDbSDK < SDK
 
   def said(value, status = "200 OK")
     body = JSON.generate(value)
-    answer(body, status: status, "Content-Type" => "application/x-amz-json-1.0", "x-amzn-RequestId" => "1",
-                 "x-amz-crc32" => Zlib.crc32(body))
+    response_bytes(body, status: status, "Content-Type" => "application/x-amz-json-1.0", "x-amzn-RequestId" => "1",
+                         "x-amz-crc32" => Zlib.crc32(body))
   end
 end

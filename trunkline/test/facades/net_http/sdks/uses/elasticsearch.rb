@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Bulk, search, HEAD, scripts; answers compressed and said to be Elasticsearch's.
+# Bulk, search, HEAD, scripts; responses are compressed and have the header field that identifies Elasticsearch.
 class ElasticsearchSDK < SDK
   about "Elasticsearch", gem: "elasticsearch", over: "Faraday (net_http)", common: true
 
@@ -25,18 +25,18 @@ class ElasticsearchSDK < SDK
   def call
     require "elasticsearch"
     search = Elasticsearch::Client.new(url: url, log: false, retry_on_failure: false)
-    tell("info") { search.info.body }
-    tell("index") { search.index(index: "books", id: 1, body: { title: "é" }).body }
-    tell("bulk") { search.bulk(body: [{ index: { _index: "books" } }, { title: "two" }]).body }
-    tell("search") { search.search(index: "books", body: { query: { match: { title: "é" } } }).body }
-    tell("exists") { [search.exists?(index: "books", id: 1), search.exists?(index: "books", id: 3)] }
-    tell("missing") { search.get(index: "books", id: 2) }
-    tell("drop") { search.indices.delete(index: "books").status }
+    record("info") { search.info.body }
+    record("index") { search.index(index: "books", id: 1, body: { title: "é" }).body }
+    record("bulk") { search.bulk(body: [{ index: { _index: "books" } }, { title: "two" }]).body }
+    record("search") { search.search(index: "books", body: { query: { match: { title: "é" } } }).body }
+    record("exists") { [search.exists?(index: "books", id: 1), search.exists?(index: "books", id: 3)] }
+    record("missing") { search.get(index: "books", id: 2) }
+    record("drop") { search.indices.delete(index: "books").status }
   end
 
   private
 
   def said(value, status = "200 OK")
-    answer(JSON.generate(value), status: status, **FIELDS)
+    response_bytes(JSON.generate(value), status: status, **FIELDS)
   end
 end

@@ -10,9 +10,9 @@ class OpenUriSDK < SDK
 
   def respond(request)
     case request.target
-    when "/text" then answer("é", **FIELDS)
-    when "/large" then answer("x" * 200_000)
-    when "/gzip" then answer(Zlib.gzip("unpacked"), "Content-Encoding" => "gzip")
+    when "/text" then response_bytes("é", **FIELDS)
+    when "/large" then response_bytes("x" * 200_000)
+    when "/gzip" then response_bytes(Zlib.gzip("unpacked"), "Content-Encoding" => "gzip")
     when "/moved" then redirect("/text")
     else not_found
     end
@@ -22,15 +22,15 @@ class OpenUriSDK < SDK
   def call
     require "open-uri"
     options = { ssl_ca_cert: ca_file }
-    tell("text") { URI.open("#{url}/text", options).then { |io| [io.read, io.charset, io.last_modified.to_s] } }
-    tell("large") { URI.open("#{url}/large", options).then { |io| [io.class.name, io.size] } }
-    tell("gzip") { URI.open("#{url}/gzip", options, &:read) }
-    tell("redirect") { URI.open("#{url}/moved", options).base_uri.path }
-    tell("progress") do
+    record("text") { URI.open("#{url}/text", options).then { |io| [io.read, io.charset, io.last_modified.to_s] } }
+    record("large") { URI.open("#{url}/large", options).then { |io| [io.class.name, io.size] } }
+    record("gzip") { URI.open("#{url}/gzip", options, &:read) }
+    record("redirect") { URI.open("#{url}/moved", options).base_uri.path }
+    record("progress") do
       sizes = []
       URI.open("#{url}/large", { **options, progress_proc: ->(size) { sizes << size } }).close
       sizes.last
     end
-    tell("missing") { URI.open("#{url}/none", options) }
+    record("missing") { URI.open("#{url}/none", options) }
   end
 end

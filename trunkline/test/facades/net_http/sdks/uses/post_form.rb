@@ -8,23 +8,23 @@ class PostFormSDK < SDK
 
   def respond(request)
     case request.target
-    when "/gzip" then answer(Zlib.gzip("unpacked"), "Content-Encoding" => "gzip")
-    when "/chunked" then chunked_answer("one", "two", trailers: { "X-Sum" => "2" })
+    when "/gzip" then response_bytes(Zlib.gzip("unpacked"), "Content-Encoding" => "gzip")
+    when "/chunked" then chunked_response("one", "two", trailers: { "X-Sum" => "2" })
     when "/old" then "HTTP/1.0 200 OK\r\nConnection: close\r\n\r\nto the end".b
-    else answer("#{request.verb} #{request.body}", "Content-Type" => "text/plain")
+    else response_bytes("#{request.verb} #{request.body}", "Content-Type" => "text/plain")
     end
   end
 
   def call
     require "net/http"
-    tell("get") { Net::HTTP.get(URI("#{url}/a?b=%C3%A9")) }
-    tell("post_form") { Net::HTTP.post_form(URI("#{url}/form"), "a" => "é", "b" => %w[1 2]).body }
-    tell("post") { Net::HTTP.post(URI("#{url}/post"), "text", "Content-Type" => "text/plain").code }
-    tell("gzip") { Net::HTTP.get(URI("#{url}/gzip")) }
-    tell("chunked") { Net::HTTP.get_response(URI("#{url}/chunked")).then { |response| [response.body, response["x-sum"]] } }
-    tell("HTTP/1.0") { Net::HTTP.get_response(URI("#{url}/old")).then { |response| [response.http_version, response.body] } }
-    tell("session") { Net::HTTP.start(uri.host, uri.port) { |http| [http.get("/1").body, http.delete("/2").body] } }
-    tell("upload") { session_upload }
+    record("get") { Net::HTTP.get(URI("#{url}/a?b=%C3%A9")) }
+    record("post_form") { Net::HTTP.post_form(URI("#{url}/form"), "a" => "é", "b" => %w[1 2]).body }
+    record("post") { Net::HTTP.post(URI("#{url}/post"), "text", "Content-Type" => "text/plain").code }
+    record("gzip") { Net::HTTP.get(URI("#{url}/gzip")) }
+    record("chunked") { Net::HTTP.get_response(URI("#{url}/chunked")).then { |response| [response.body, response["x-sum"]] } }
+    record("HTTP/1.0") { Net::HTTP.get_response(URI("#{url}/old")).then { |response| [response.http_version, response.body] } }
+    record("session") { Net::HTTP.start(uri.host, uri.port) { |http| [http.get("/1").body, http.delete("/2").body] } }
+    record("upload") { session_upload }
   end
 
   private

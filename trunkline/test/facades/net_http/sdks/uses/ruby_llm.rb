@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "../openai_answers"
+require_relative "../openai_responses"
 
-# Chats and streams by a block.
+# Chats, and streams with a block.
 class RubyLLMSDK < SDK
-  include OpenaiAnswers
+  include OpenaiResponses
 
   about "ruby_llm", gem: "ruby_llm", over: "Faraday (net_http)"
 
@@ -15,9 +15,9 @@ class RubyLLMSDK < SDK
       config.openai_api_base = url
       config.max_retries = 0
     end
-    tell("ask") { chat.ask("hé").content }
-    tell("stream") { [].tap { |pieces| chat.ask("hé") { |chunk| pieces << chunk.content } } }
-    tell("refused") { chat("none").ask("hé") }
+    record("ask") { chat.ask("hé").content }
+    record("stream") { [].tap { |pieces| chat.ask("hé") { |chunk| pieces << chunk.content } } }
+    record("refused") { chat("none").ask("hé") }
   end
 
   private

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "../openai_answers"
+require_relative "../openai_responses"
 
-# Answers, streams by a Proc, an upload, errors.
+# Responses, streams with a Proc, an upload, errors.
 class RubyOpenaiSDK < SDK
-  include OpenaiAnswers
+  include OpenaiResponses
 
   about "ruby-openai", gem: "ruby-openai", over: "Faraday (net_http)"
 
@@ -12,15 +12,15 @@ class RubyOpenaiSDK < SDK
     require "openai"
     client = OpenAI::Client.new(access_token: "sk", uri_base: url)
     messages = [{ role: "user", content: "hé" }]
-    tell("chat") { client.chat(parameters: { model: "gpt", messages: messages })["choices"] }
-    tell("stream") do
+    record("chat") { client.chat(parameters: { model: "gpt", messages: messages })["choices"] }
+    record("stream") do
       [].tap do |deltas|
         stream = ->(chunk, *) { deltas << chunk.dig("choices", 0, "delta", "content") }
         client.chat(parameters: { model: "gpt", messages: messages, stream: stream })
       end
     end
-    tell("embeddings") { client.embeddings(parameters: { model: "e", input: "x" })["data"] }
-    tell("upload") { client.files.upload(parameters: { file: StringIO.new(%({"a":1}\n)), purpose: "batch" })["id"] }
-    tell("refused") { client.chat(parameters: { model: "none", messages: messages }) }
+    record("embeddings") { client.embeddings(parameters: { model: "e", input: "x" })["data"] }
+    record("upload") { client.files.upload(parameters: { file: StringIO.new(%({"a":1}\n)), purpose: "batch" })["id"] }
+    record("refused") { client.chat(parameters: { model: "none", messages: messages }) }
   end
 end

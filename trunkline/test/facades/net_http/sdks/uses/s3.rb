@@ -29,32 +29,32 @@ class S3SDK < SDK
     require "aws-sdk-s3"
     simple_calls
     streams
-    tell("multipart upload") { large_upload }
-    tell("wire trace") { traced }
+    record("multipart upload") { large_upload }
+    record("wire trace") { traced }
   end
 
   private
 
-  def xml(text, **fields) = answer(text, "Content-Type" => XML, "x-amz-request-id" => "1", **fields)
+  def xml(text, **fields) = response_bytes(text, "Content-Type" => XML, "x-amz-request-id" => "1", **fields)
 
   def error
     text = "<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message></Error>"
-    answer(text, status: "404 Not Found", "Content-Type" => XML, "x-amz-request-id" => "1")
+    response_bytes(text, status: "404 Not Found", "Content-Type" => XML, "x-amz-request-id" => "1")
   end
 
   def object(request)
     text = request.target.include?("large") ? LARGE : "stored"
     fields = { "ETag" => %("#{Digest::MD5.hexdigest(text)}"), "Content-Type" => "binary/octet-stream",
                "x-amz-meta-owner" => "me", "Last-Modified" => "Mon, 23 Nov 2026 00:00:00 GMT" }
-    range = request["range"]&.match(/bytes=(\d+)-(\d+)/) or return answer(text, **fields)
+    range = request["range"]&.match(/bytes=(\d+)-(\d+)/) or return response_bytes(text, **fields)
 
     first, last = range.captures.map(&:to_i)
     part = text[first..last]
-    answer(part, status: "206 Partial Content", **fields,
-                 "Content-Range" => "bytes #{first}-#{first + part.size - 1}/#{text.size}")
+    response_bytes(part, status: "206 Partial Content", **fields,
+                         "Content-Range" => "bytes #{first}-#{first + part.size - 1}/#{text.size}")
   end
 
-  def stored(request) = answer("", "ETag" => %("#{request.body.bytesize}"), "x-amz-request-id" => "1")
+  def stored(request) = response_bytes("", "ETag" => %("#{request.body.bytesize}"), "x-amz-request-id" => "1")
 
   def multipart(query)
     case query
@@ -71,38 +71,38 @@ class S3SDK < SDK
 
   def simple_calls
     s3 = client
-    tell("get") do
+    record("get") do
       s3.get_object(bucket: "b", key: "object").then do |found|
         [found.body.read, found.etag, found.metadata]
       end
     end
-    tell("put text") { s3.put_object(bucket: "b", key: "put object", body: "text").etag }
-    tell("put nothing") { s3.put_object(bucket: "b", key: "empty", body: "").etag }
-    tell("head") { s3.head_object(bucket: "b", key: "object").content_length }
-    tell("list buckets") { s3.list_buckets.buckets.map(&:name) }
-    tell("list objects") { s3.list_objects_v2(bucket: "b").contents.map { |found| [found.key, found.size] } }
-    tell("range") { s3.get_object(bucket: "b", key: "large", range: "bytes=10-19").body.read }
-    tell("missing") { s3.get_object(bucket: "b", key: "missing") }
-    tell("head of the missing") { s3.head_object(bucket: "b", key: "missing") }
-    tell("delete") { s3.delete_object(bucket: "b", key: "object").to_h }
-    tell("delete many") { s3.delete_objects(bucket: "b", delete: { objects: [{ key: "a" }] }).deleted.map(&:key) }
+    record("put text") { s3.put_object(bucket: "b", key: "put object", body: "text").etag }
+    record("put nothing") { s3.put_object(bucket: "b", key: "empty", body: "").etag }
+    record("head") { s3.head_object(bucket: "b", key: "object").content_length }
+    record("list buckets") { s3.list_buckets.buckets.map(&:name) }
+    record("list objects") { s3.list_objects_v2(bucket: "b").contents.map { |found| [found.key, found.size] } }
+    record("range") { s3.get_object(bucket: "b", key: "large", range: "bytes=10-19").body.read }
+    record("missing") { s3.get_object(bucket: "b", key: "missing") }
+    record("head of the missing") { s3.head_object(bucket: "b", key: "missing") }
+    record("delete") { s3.delete_object(bucket: "b", key: "object").to_h }
+    record("delete many") { s3.delete_objects(bucket: "b", delete: { objects: [{ key: "a" }] }).deleted.map(&:key) }
   end
 
   def streams
     s3 = client
-    tell("put a stream") { s3.put_object(bucket: "b", key: "stream", body: StringIO.new(LARGE)).etag }
-    tell("put a file") { upload(LARGE) { |file| s3.put_object(bucket: "b", key: "file", body: file).etag } }
-    tell("get by a block") do
+    record("put a stream") { s3.put_object(bucket: "b", key: "stream", body: StringIO.new(LARGE)).etag }
+    record("put a file") { upload(LARGE) { |file| s3.put_object(bucket: "b", key: "file", body: file).etag } }
+    record("get by a block") do
       pieces = +""
       s3.get_object(bucket: "b", key: "large") { |piece| pieces << piece }
       Digest::MD5.hexdigest(pieces)
     end
-    tell("get to a file") do
+    record("get to a file") do
       Tempfile.create { |file| s3.get_object(bucket: "b", key: "large", response_target: file.path) && File.size(file) }
     end
   end
 
-  # One thread, so that the number of connections is the same in every run.
+  # Uses one thread, so that the number of connections is the same in every run.
   def large_upload
     upload(LARGE * 11) do |file|
       Aws::S3::TransferManager.new(client: client)
@@ -111,8 +111,8 @@ class S3SDK < SDK
     end
   end
 
-  # The lines and fields that Net::HTTP's debug output shows as sent (<-) and received (->), without those that differ
-  # from run to run.
+  # The lines and fields that Net::HTTP's debug output shows as sent (<-) and received (->), without fields that differ
+  # between runs.
   def traced
     log = StringIO.new
     client(http_wire_trace: true, logger: Logger.new(log)).get_object(bucket: "b", key: "object")

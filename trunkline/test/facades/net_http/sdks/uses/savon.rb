@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A WSDL from the server, a call, a fault.
+# A WSDL fetched from the server, a call, a fault.
 class SavonSDK < SDK
   about "Savon", gem: "savon", over: "httpi (net_http)"
 
@@ -20,7 +20,7 @@ class SavonSDK < SDK
   XML
 
   def respond(request)
-    return answer(WSDL.sub("HOST", request["host"]), "Content-Type" => "text/xml") if request.verb == "GET"
+    return response_bytes(WSDL.sub("HOST", request["host"]), "Content-Type" => "text/xml") if request.verb == "GET"
     return soap(FAULT, status: "500 Internal Server Error") if request.body.include?(">2<")
 
     soap("<FindResponse><name>é</name></FindResponse>")
@@ -29,14 +29,14 @@ class SavonSDK < SDK
   def call
     require "savon"
     client = Savon.client(wsdl: "#{url}/users?wsdl", adapter: :net_http, log: false)
-    tell("operations") { client.operations }
-    tell("call") { client.call(:find, message: { id: 1 }).body }
-    tell("fault") { client.call(:find, message: { id: 2 }) }
+    record("operations") { client.operations }
+    record("call") { client.call(:find, message: { id: 1 }).body }
+    record("fault") { client.call(:find, message: { id: 2 }) }
   end
 
   private
 
   def soap(content, **options)
-    answer(format(ENVELOPE, content), "Content-Type" => "text/xml;charset=utf-8", **options)
+    response_bytes(format(ENVELOPE, content), "Content-Type" => "text/xml;charset=utf-8", **options)
   end
 end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Errors in answers of status 200, pages, a rate limit.
+# Errors in responses with status 200, pages, a rate limit.
 class SlackSDK < SDK
   about "Slack (slack-ruby-client)", gem: "slack-ruby-client", over: "Faraday (net_http)", common: true
 
@@ -8,35 +8,35 @@ class SlackSDK < SDK
     case request.target
     when "/api/chat.postMessage" then posted(request)
     when "/api/conversations.list" then channels(request)
-    when "/api/files.info" then json_answer({ ok: false, error: "ratelimited" }, status: "429 Too Many Requests",
-                                                                                 "Retry-After" => "3")
-    else json_answer({ ok: true, user: "bot" })
+    when "/api/files.info" then json_response({ ok: false, error: "ratelimited" }, status: "429 Too Many Requests",
+                                                                                   "Retry-After" => "3")
+    else json_response({ ok: true, user: "bot" })
     end
   end
 
   def call
     require "slack-ruby-client"
     slack = Slack::Web::Client.new(token: "xoxb", endpoint: "#{url}/api/")
-    tell("auth") { slack.auth_test.user }
-    tell("post") { slack.chat_postMessage(channel: "#general", text: "hé & <all>").ts }
-    tell("no channel") { slack.chat_postMessage(channel: "none", text: "x") }
-    tell("pages") do
+    record("auth") { slack.auth_test.user }
+    record("post") { slack.chat_postMessage(channel: "#general", text: "hé & <all>").ts }
+    record("no channel") { slack.chat_postMessage(channel: "none", text: "x") }
+    record("pages") do
       [].tap { |names| slack.conversations_list(limit: 1) { |page| names.concat(page.channels.map(&:name)) } }
     end
-    tell("rate limit") { slack.files_info(file: "F1") }
+    record("rate limit") { slack.files_info(file: "F1") }
   end
 
   private
 
   def posted(request)
-    return json_answer({ ok: false, error: "channel_not_found" }) if request.body.include?("none")
+    return json_response({ ok: false, error: "channel_not_found" }) if request.body.include?("none")
 
-    json_answer({ ok: true, ts: "1.2" })
+    json_response({ ok: true, ts: "1.2" })
   end
 
   def channels(request)
     last = request.body.include?("cursor=next")
-    json_answer({ ok: true, channels: [{ name: last ? "two" : "one" }],
-                  response_metadata: { next_cursor: last ? "" : "next" } })
+    json_response({ ok: true, channels: [{ name: last ? "two" : "one" }],
+                    response_metadata: { next_cursor: last ? "" : "next" } })
   end
 end

@@ -8,7 +8,7 @@ class SqsSDK < SDK
   about "SQS", gem: "aws-sdk-sqs", over: "Net::HTTP", common: true
 
   def respond(request)
-    return answer(request.body) if request.target == "/beside"
+    return response_bytes(request.body) if request.target == "/beside"
 
     arguments = JSON.parse(request.body)
     case request["x-amz-target"]
@@ -27,16 +27,16 @@ class SqsSDK < SDK
     sqs = Aws::SQS::Client.new(endpoint: url, region: "eu-west-1", access_key_id: "a", secret_access_key: "b",
                                retry_limit: 0)
     queue = "#{url}/1/q"
-    tell("send") { sqs.send_message(queue_url: queue, message_body: "hé").message_id }
-    tell("batch") do
+    record("send") { sqs.send_message(queue_url: queue, message_body: "hé").message_id }
+    record("batch") do
       entries = %w[a b].map { |id| { id: id, message_body: "body #{id}" } }
       sqs.send_message_batch(queue_url: queue, entries: entries).successful.map(&:id)
     end
-    tell("receive") { sqs.receive_message(queue_url: queue, wait_time_seconds: 1).messages.map(&:body) }
-    tell("delete") { sqs.delete_message(queue_url: queue, receipt_handle: "r").to_h }
-    tell("missing") { sqs.get_queue_url(queue_name: "none") }
-    # What the SDK does to Net::HTTP must not reach others.
-    tell("beside it") { Array.new(2) { Net::HTTP.post_form(URI("#{url}/beside"), "a" => "1").body } }
+    record("receive") { sqs.receive_message(queue_url: queue, wait_time_seconds: 1).messages.map(&:body) }
+    record("delete") { sqs.delete_message(queue_url: queue, receipt_handle: "r").to_h }
+    record("missing") { sqs.get_queue_url(queue_name: "none") }
+    # The SDK's patches of Net::HTTP must not affect other callers.
+    record("beside it") { Array.new(2) { Net::HTTP.post_form(URI("#{url}/beside"), "a" => "1").body } }
   end
 
   private
@@ -45,7 +45,7 @@ class SqsSDK < SDK
   def sent(entry) = { Id: entry["Id"], MessageId: "m", MD5OfMessageBody: md5(entry["MessageBody"]) }
 
   def said(value, status = "200 OK")
-    answer(JSON.generate(value), status: status, "Content-Type" => "application/x-amz-json-1.0",
-                                 "x-amzn-RequestId" => "1")
+    response_bytes(JSON.generate(value), status: status, "Content-Type" => "application/x-amz-json-1.0",
+                                         "x-amzn-RequestId" => "1")
   end
 end

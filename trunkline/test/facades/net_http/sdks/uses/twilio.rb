@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Forms to a host of its own, TLS, lists, an error with Twilio's codes.
+# Forms to Twilio's own host, TLS, lists, an error with Twilio's codes.
 class TwilioSDK < SDK
   about "Twilio", gem: "twilio-ruby", over: "Faraday (net_http)", common: true, tls: true
 
@@ -9,14 +9,14 @@ class TwilioSDK < SDK
   def respond(request)
     case [request.verb, request.target]
     in ["POST", %r{/Messages\.json}]
-      return json_answer(MESSAGE, status: "201 Created") if request.body.include?("Body=")
+      return json_response(MESSAGE, status: "201 Created") if request.body.include?("Body=")
 
-      json_answer({ code: 21_602, message: "Message body is required.", status: 400 }, status: "400 Bad Request")
+      json_response({ code: 21_602, message: "Message body is required.", status: 400 }, status: "400 Bad Request")
     in ["GET", %r{/Messages\.json}]
-      json_answer({ messages: [MESSAGE, MESSAGE], page: 0, page_size: 50, next_page_uri: nil })
-    in ["GET", %r{/Messages/SM1}] then json_answer(MESSAGE)
+      json_response({ messages: [MESSAGE, MESSAGE], page: 0, page_size: 50, next_page_uri: nil })
+    in ["GET", %r{/Messages/SM1}] then json_response(MESSAGE)
     in ["DELETE", _] then "HTTP/1.1 204 No Content\r\n\r\n"
-    in _ then json_answer({ code: 20_404, message: "not found", status: 404 }, status: "404 Not Found")
+    in _ then json_response({ code: 20_404, message: "not found", status: 404 }, status: "404 Not Found")
     end
   end
 
@@ -24,17 +24,17 @@ class TwilioSDK < SDK
     require "faraday"
     require "twilio-ruby"
     client = Twilio::REST::Client.new("AC1", "token", nil, nil, http_client)
-    tell("send") { client.messages.create(from: "+1", to: "+2", body: "hé").sid }
-    tell("list") { client.messages.list(limit: 5).map(&:body) }
-    tell("fetch") { client.messages("SM1").fetch.status }
-    tell("delete") { client.messages("SM1").delete }
-    tell("no body") { client.messages.create(from: "+1", to: "+2") }
-    tell("missing") { client.messages("SM2").fetch }
+    record("send") { client.messages.create(from: "+1", to: "+2", body: "hé").sid }
+    record("list") { client.messages.list(limit: 5).map(&:body) }
+    record("fetch") { client.messages("SM1").fetch.status }
+    record("delete") { client.messages("SM1").delete }
+    record("no body") { client.messages.create(from: "+1", to: "+2") }
+    record("missing") { client.messages("SM2").fetch }
   end
 
   private
 
-  # Twilio's host has no setting, so a middleware names ours.
+  # Twilio's host is not configurable, so a middleware replaces it by the test server.
   def http_client
     port = uri.port
     elsewhere = Class.new(Faraday::Middleware) do

@@ -14,7 +14,7 @@ class Catalog
   Unavailable = Class.new(StandardError)
 
   class << self
-    # Net::HTTP repeats a GET that was too slow, unless it is told not to.
+    # max_retries: 0, since Net::HTTP otherwise repeats a GET that timed out.
     def products(ids) = ids.map { |id| call { get("/products/#{id}.json", max_retries: 0) } }
     def reserve(id) = call { post("/reservations", body: { product: id }.to_json) }
 

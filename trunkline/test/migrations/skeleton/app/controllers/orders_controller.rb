@@ -5,7 +5,7 @@ class OrdersController < ActionController::API
   rescue_from(Catalog::Slow) { head :gateway_timeout }
   rescue_from(Catalog::Unavailable) { head :bad_gateway }
 
-  # An order of four products.
+  # Shows an order of four products.
   def show
     first = Integer(params[:id])
     products = Catalog.products((first..(first + 3)).to_a)

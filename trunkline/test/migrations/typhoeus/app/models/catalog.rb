@@ -10,7 +10,7 @@ module Catalog
 
   module_function
 
-  # All at once.
+  # Requests all products concurrently.
   def products(ids)
     hydra = Typhoeus::Hydra.new(max_concurrency: 4)
     requests = ids.map { |id| Typhoeus::Request.new("#{URL}/products/#{id}.json", OPTIONS) }

@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require "java"
+require_relative "io_waker"
+require_relative "ending_on_jruby"
+require_relative "errors_on_jruby"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # An IOWaker for a Multi that waits with WatchOnJRuby.
+      class IOWakerOnJRuby < IOWaker
+        # Seconds after which an interrupt of the thread is noticed: JRuby does not interrupt this wait.
+        INTERRUPTS = 0.02
+        private_constant :INTERRUPTS
+
+        # @return [Java::JavaNioChannels::Selector]
+        attr_reader :selector
+
+        def wake
+          @woken.set(true)
+          @selector.wakeup
+        rescue Java::JavaNioChannels::ClosedSelectorException
+          nil
+        end
+
+        # @param timeout [Numeric, nil] seconds
+        # @return [Array<Java::JavaNioChannels::SelectionKey>] the keys that are ready
+        def select(timeout)
+          due = timeout ? Ruby.now + timeout : NEVER
+          # JRuby checks for interrupts between two runs of a block, but not in an `until` loop around the same wait.
+          loop do
+            left = due - Ruby.now
+            break if @woken.get_and_set(false) && wait(0)
+            break if EndingOnJRuby.guarded { wait([left, INTERRUPTS].min) }.positive? || left <= INTERRUPTS
+          end
+          @selector.selected_keys.to_a.tap { @selector.selected_keys.clear }
+        end
+
+        def close = @selector.close
+
+        private
+
+        def open_ends
+          @woken = java.util.concurrent.atomic.AtomicBoolean.new
+          @selector = Java::JavaNioChannels::Selector.open
+        rescue Java::JavaIo::IOException => error
+          raise ErrorsOnJRuby.of(error)
+        end
+
+        def wait(seconds)
+          return @selector.select_now if seconds <= 0
+          return @selector.select((seconds * 1000).ceil) if Ruby.scheduler.nil?
+
+          selector = @selector
+          Thread.new { selector.select((seconds * 1000).ceil) }.value
+        end
+      end
+    end
+  end
+end
