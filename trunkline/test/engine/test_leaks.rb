@@ -119,6 +119,29 @@ class TestLeaks < TrunklineTest
     assert_equal Nginx::SMALL, http.get("/small").body
   end
 
+  # Runs in a separate process: a WeakMap of sockets ended the process after compactions (Ruby 3.1).
+  def test_compaction_with_dropped_connections
+    skip "this Ruby cannot compact" unless GC.respond_to?(:compact)
+    result = Subprocess.run(<<~'RUBY')
+      require "socket"
+      server = TCPServer.new("127.0.0.1", 0)
+      serve = lambda do |socket|
+        socket.readpartial(1000)
+        socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+        socket.close
+      end
+      Thread.new { loop { Thread.new(server.accept, &serve) } }
+      http = Trunkline.new("http://127.0.0.1:#{server.addr[1]}", timeout: 20)
+      20.times do
+        20.times { http.get("/").body }
+        GC.verify_compaction_references(toward: :empty)
+        500.times { "x" * 100 }
+      end
+      print http.get("/").body
+    RUBY
+    assert_equal ["ok", ""], [result.out, result.err]
+  end
+
   # Every new object triggers a minor collection (1: no major collections, which would take minutes).
   def test_stress
     http = client(Nginx.url("/"))

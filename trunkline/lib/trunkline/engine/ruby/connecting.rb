@@ -9,6 +9,9 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
+      # A socket that the engine opened, which a forked child must close.
+      class ConnectionSocket < Socket; end
+
       # Opens sockets and sets their options (bind:, keepalive: and user_timeout:).
       SocketOptions = Struct.new(:address, :interface, :keepalive_idle, :keepalive_interval, :user_timeout) do
         def initialize(hash)
@@ -19,16 +22,13 @@ module Trunkline
           raise InvalidRequest, "bind: #{address.inspect} is no IP address"
         end
 
-        @sockets = ObjectSpace::WeakMap.new
-
-        class << self
-          # @param socket [Socket] a socket that a forked child must close
-          def note(socket) = @sockets[socket] = true
-
-          # Called in a forked child, so that servers see the end of the parent's connections.
-          def close_all
-            @sockets.each_key(&:close)
-            @sockets = ObjectSpace::WeakMap.new
+        # Called in a forked child, so that servers see the end of the parent's connections. A WeakMap of the sockets
+        # does not work: Ruby 3.1's crashes the process some time after GC.compact, which servers call before they fork.
+        def self.close_all
+          ObjectSpace.each_object(ConnectionSocket) do |socket|
+            socket.close
+          rescue IOError # Socket.new failed, and left an object without a descriptor
+            nil
           end
         end
 
@@ -36,8 +36,7 @@ module Trunkline
         def open(address)
           return UnixOnJRuby.open(address.unix_path) if address.unix? && RUBY_ENGINE == "jruby"
 
-          socket = Socket.new(address.afamily, Socket::SOCK_STREAM, 0)
-          SocketOptions.note(socket)
+          socket = ConnectionSocket.new(address.afamily, Socket::SOCK_STREAM, 0)
           prepare(socket, address) unless address.unix?
           socket
         rescue SystemCallError
