@@ -199,9 +199,10 @@ class TestGVLWait < TrunklineTest
     monotonic - began
   end
 
-  # Another thread holds the GVL for QUANTUM each time the calls wait for it, and may also take it at other times.
+  # Another thread holds the GVL for QUANTUM each time the calls wait for it, and may also take it at other times: the
+  # second shortest of five spans counts.
   def assert_waits(most, &calls)
-    spans, kept_waiting = busy { [Array.new(3) { elapsed(&calls) }, kept_waiting_for_a_processor] }
+    spans, kept_waiting = busy { [Array.new(5) { elapsed(&calls) }, kept_waiting_for_a_processor] }
     assert_operator spans.sort[1], :<, (1.25 * most * QUANTUM) + KEPT + kept_waiting
   end
 

@@ -19,11 +19,14 @@ class TestLimiterResponses < TrunklineTest
   [:auto, 4].product([503, 429]).each do |concurrency, status|
     define_method(:"test_retry_after_of_a_#{status}_holds_back_all_others_with_concurrency_#{concurrency}") do
       seen = Queue.new
+      order = Mutex.new
+      refused = Queue.new # closed after the refusal: no other request gets its response before
       server = serve do |connection|
         while connection.read_request
-          seen << monotonic
-          refusal = response_bytes("", status: "#{status} No", "Retry-After" => 1)
-          connection << (seen.size == 1 ? refusal : response_bytes)
+          next refused.pop || connection << response_bytes if order.synchronize { (seen << monotonic).size } > 1
+
+          connection << response_bytes("", status: "#{status} No", "Retry-After" => 1)
+          refused.close
         end
       end
       results = client(server.url).map(Array.new(32, "/"), concurrency: concurrency, max_in_flight: 4)
