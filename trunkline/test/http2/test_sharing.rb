@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../support/fibers"
 require_relative "../support/http2/http2_test"
 
 # One connection carries all calls, up to the server's limit of streams.
@@ -12,6 +13,34 @@ class TestSharing < HTTP2Test
     end
     assert_equal [0] * 10, wrong
     assert_equal [1, 200], [server.connection_count, server.requests.size]
+  end
+
+  # Stops a fiber whose call has taken a connection while another thread holds the lock of that connection, which only
+  # the engine in Ruby lets a program reach.
+  STOPPED_IN_A_STEP = <<~RUBY
+    require "async"
+    http = Trunkline.new(ENV.fetch("URL"), timeout: 20, http: :h2)
+    http.get("/")
+    pool = Trunkline::Engine::Pool.all.find { |one| one.stats[:connections] == 1 }
+    connection = pool.instance_variable_get(:@all).keys.first.http2
+    held = Queue.new
+    holder = Thread.new do
+      connection.synchronize do
+        held << true
+        sleep 0.2
+      end
+    end
+    held.pop
+    Sync { |task| task.async { http.get("/never") }.stop }
+    holder.join
+    print http.get("/").body, http.stats.values_at(:connections, :in_use)
+  RUBY
+
+  def test_a_fiber_that_is_stopped_in_a_step_keeps_no_connection
+    Sync { nil } # skips the test where there is no async
+    server = serve_frames { |stream| stream.target == "/never" ? stream.stall : stream.answer("ok") }
+    result = Subprocess.run(STOPPED_IN_A_STEP, { "URL" => server.url, "TRUNKLINE_ENGINE" => "ruby" })
+    assert_equal ["ok[1, 0]", ""], [result.out, result.err]
   end
 
   def test_threads_that_begin_together_share_the_first_connection

@@ -11,7 +11,7 @@ module Trunkline
         USUAL = 256 * 1024 * 1024
         private_constant :USUAL
 
-        @lock = Lock.new
+        @lock = StepLock.new
         @limit = USUAL
         @used = 0
 
@@ -40,7 +40,7 @@ module Trunkline
 
           # Called in a forked child, where nothing is reserved.
           def after_fork
-            @lock = Lock.new
+            @lock = StepLock.new
             @used = 0
           end
         end

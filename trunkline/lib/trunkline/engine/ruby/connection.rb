@@ -14,7 +14,7 @@ module Trunkline
         include Redacted
 
         @last_id = 0
-        @lock = Lock.new
+        @lock = StepLock.new
 
         class << self
           def next_id = @lock.synchronize { @last_id += 1 }

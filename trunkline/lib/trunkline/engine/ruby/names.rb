@@ -25,7 +25,7 @@ module Trunkline
         Entry = Struct.new(:host, :result, :resolved_at, :wakers, :known) { include Redacted }
         private_constant :Entry
 
-        @lock = Lock.new
+        @lock = StepLock.new
         @work = ConditionVariable.new
         @entries = {}
         @queue = []
@@ -57,7 +57,7 @@ module Trunkline
 
           # A forked child has none of the threads, so the parent's look-ups would never end.
           def after_fork
-            @lock = Lock.new
+            @lock = StepLock.new
             @work = ConditionVariable.new
             @entries = {}
             @queue = []

@@ -6,6 +6,7 @@ require_relative "connection"
 require_relative "names"
 require_relative "reaper"
 require_relative "sharing"
+require_relative "step_lock"
 require_relative "../../redacted"
 
 module Trunkline
@@ -77,7 +78,7 @@ module Trunkline
 
       # Guards all pools and the limit of the process; no method holds it for long. Interrupts are deferred while it is
       # held.
-      LOCK = Lock.new
+      LOCK = Ruby::StepLock.new
       private_constant :LOCK
 
       @all = []
@@ -89,7 +90,7 @@ module Trunkline
           @pid = Ruby.pid
           Ruby::SocketOptions.close_all
           remove_const(:LOCK)
-          const_set(:LOCK, Lock.new)
+          const_set(:LOCK, Ruby::StepLock.new)
           private_constant :LOCK
           Ruby::Capacity.after_fork
           Ruby::Budget.after_fork

@@ -10,7 +10,7 @@ module Trunkline
       # A thread that closes expired idle connections, and on JRuby expired selectors. It is started with the first of
       # them.
       module Reaper
-        @lock = Lock.new
+        @lock = StepLock.new
         @changed = ConditionVariable.new
         @next_visit = NEVER
 
@@ -28,7 +28,7 @@ module Trunkline
           end
 
           def after_fork
-            @lock = Lock.new
+            @lock = StepLock.new
             @changed = ConditionVariable.new
             @next_visit = NEVER
             @thread = nil

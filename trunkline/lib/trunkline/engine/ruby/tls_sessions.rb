@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "limits"
+require_relative "step_lock"
 require_relative "../../redacted"
 
 module Trunkline
@@ -15,7 +16,7 @@ module Trunkline
         private_constant :SECONDS
 
         def initialize
-          @lock = Lock.new
+          @lock = StepLock.new
           @by_key = {}
         end
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../../lock"
+require_relative "step_lock"
 require_relative "../../redacted"
 
 module Trunkline
@@ -46,7 +46,7 @@ module Trunkline
         include Redacted
 
         def initialize
-          @lock = Lock.new
+          @lock = StepLock.new
           @changed = ConditionVariable.new
           @woken = false
         end

@@ -3,6 +3,7 @@
 require_relative "call"
 require_relative "leading"
 require_relative "session"
+require_relative "../step_lock"
 
 module Trunkline
   module Engine
@@ -36,7 +37,7 @@ module Trunkline
           # @param stream [Ruby::Stream] an open stream
           # @param opened_at [Float]
           def initialize(stream, opened_at)
-            @lock = Lock.new
+            @lock = StepLock.new
             @session = Session.new
             @stream = stream
             @socket = stream.socket
