@@ -134,6 +134,20 @@ class TestDroppedResponses < TrunklineTest
     assert_equal ["200\n200\n", ""], [result.out, result.err]
   end
 
+  # JRuby runs these threads in parallel.
+  def test_threads_that_use_many_at_once_leave_none_behind
+    skip "only the engine in Ruby has such a table" unless Trunkline::ENGINE == :ruby
+
+    dropped = Trunkline::Engine::Ruby::Dropped
+    forget_answers_of_other_tests
+    held = dropped.instance_variable_get(:@held_by_caller)
+    pairs = Array.new(4) { Array.new(10_000) { [Object.new, Object.new] } }
+    pairs.map { |part| Thread.new { part.each { |state, exchange| dropped.watch(state, exchange) } } }.each(&:join)
+    assert_equal 40_000, held.size
+    pairs.map { |part| Thread.new { part.each { |state, exchange| dropped.unwatch(state, exchange) } } }.each(&:join)
+    refute_predicate dropped, :any_held_by_caller?
+  end
+
   private
 
   # Simulates a program in which no garbage collection runs for minutes.

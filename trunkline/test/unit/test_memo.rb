@@ -18,4 +18,13 @@ class TestMemo < UnitTest
     assert_operator cache.size, :<=, 3
     assert_equal 99, cache[99]
   end
+
+  # JRuby runs these threads in parallel.
+  def test_stores_by_several_threads
+    cache = {}
+    Array.new(4) do |thread|
+      Thread.new { 10_000.times { |number| Memo.keep(cache, 100_000, "#{thread}-#{number}", number) } }
+    end.each(&:join)
+    assert_equal 40_000, cache.size
+  end
 end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "step_lock"
 require_relative "waker"
 if RUBY_ENGINE == "jruby"
   require "java"
@@ -17,6 +18,8 @@ module Trunkline
                   "collected: read all of it, or close it"
         private_constant :WARNING
 
+        # JRuby runs threads in parallel, and a Hash that several of them change loses entries.
+        @lock = StepLock.new
         @held_by_caller = {}.compare_by_identity
         @collected = Thread::Queue.new
         @last_collection = 0.0
@@ -25,9 +28,11 @@ module Trunkline
           # @param state [ResponseState]
           # @param exchange [Exchange] must not refer to state
           def watch(state, exchange)
-            return if @held_by_caller.key?(exchange)
+            known = @lock.synchronize do
+              @held_by_caller.key?(exchange).tap { @held_by_caller[exchange] ||= [nil] }
+            end
+            return if known
 
-            @held_by_caller[exchange] = [nil]
             ObjectSpace.define_finalizer(state, finalizer(exchange))
           end
 
@@ -49,12 +54,12 @@ module Trunkline
           end
 
           def unwatch(state, exchange)
-            ObjectSpace.undefine_finalizer(state) if @held_by_caller.delete(exchange)
+            ObjectSpace.undefine_finalizer(state) if take(exchange)
           end
 
           # @param call_site [String] file and line of the call in the program
           def note(exchange, call_site)
-            noted = @held_by_caller[exchange]
+            noted = @lock.synchronize { @held_by_caller[exchange] }
             noted[0] ||= call_site if noted
           end
 
@@ -65,7 +70,7 @@ module Trunkline
           def clean
             until @collected.empty?
               holder = @collected.pop(true)
-              call_site, = @held_by_caller.delete(holder)
+              call_site, = take(holder)
               Ruby.uninterruptible { holder.abort }
               warn_of(call_site) if call_site
             end
@@ -84,6 +89,8 @@ module Trunkline
           end
 
           private
+
+          def take(holder) = @lock.synchronize { @held_by_caller.delete(holder) }
 
           # JRuby's GC.start does nothing.
           if RUBY_ENGINE == "jruby"
