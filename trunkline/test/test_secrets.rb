@@ -90,7 +90,8 @@ class TestSecrets < TrunklineTest
     Trunkline::Engine::Ruby::ConnectionSocket Trunkline::Engine::Ruby::Exchange::Timings
     Trunkline::Engine::Ruby::Exchange::Used
     Trunkline::Engine::Ruby::HeadLimits
-    Trunkline::Engine::Ruby::SocketOptions Trunkline::Engine::Switched Trunkline::Insight::Call
+    Trunkline::Engine::Ruby::SocketOptions Trunkline::Engine::Ruby::StepLock Trunkline::Engine::Switched
+    Trunkline::Insight::Call
     Trunkline::Insight::Finding Trunkline::Insight::JobMiddleware Trunkline::Insight::NetHTTPHook::Opening
     Trunkline::Insight::Overview Trunkline::Insight::Report Trunkline::Instrument::Tally Trunkline::Lock
     Trunkline::NoProxy Trunkline::Options::Option Trunkline::Policy::Breaker::Circuit
