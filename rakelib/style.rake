@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "support/c_source"
 require_relative "support/includes"
 
 C_FILES = FileList["trunkline*/{ext,lib,test}/**/*.{c,h}"]
@@ -25,10 +26,13 @@ namespace :format do
 end
 
 namespace :includes do
-  desc "Do the engine's folders include each other one way?"
+  desc "Do the engine's folders include each other one way, and do their headers' functions have comments?"
   task :check do
-    faults = Includes.faults
+    sources = Includes.sources
+    headers = sources.grep(/\.h\z/).map { |header| File.join(Includes::EXT, header) }
+    abort "no C files" if headers.empty?
+    faults = Includes.faults + headers.flat_map { |header| CSource.uncommented(header) }
     abort faults.join("\n") unless faults.empty?
-    puts "#{Includes.sources.size} C files include downwards"
+    puts "#{sources.size} C files include downwards; the functions of #{headers.size} headers have comments"
   end
 end

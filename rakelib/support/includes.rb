@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# The engine's folders from the lowest to the highest: a file includes from its own folder and from lower ones.
+# The engine's folders from the lowest to the highest: a file includes from its own folder and from lower ones. Headers
+# that only their own folder includes are named *_internal.h. (All headers of the highest folder would be.)
 module Includes
   EXT = File.join(ROOT, "trunkline/ext/trunkline")
   ORDER = %w[
@@ -8,24 +9,41 @@ module Includes
     transport/events transport/common transport/names transport/tls transport/dial transport/connection transport/http2
     transport/pool transport/exchange transport ruby
   ].freeze
+  INTERNAL = "_internal.h"
 
   module_function
 
   # Returns a sentence for each fault; an empty list when there is none.
   def faults
-    sources.flat_map do |source|
-      File.read(File.join(EXT, source)).scan(/^#include "([^"]+)"/).filter_map { |(name)| fault(source, name) }
-    end
+    included = sources.to_h { |source| [source, headers_of(source)] }
+    included.flat_map { |source, headers| headers.filter_map { |header| fault(source, header) } } + unmarked(included)
   end
 
   def sources = Dir.glob("**/*.{c,h}", base: EXT)
 
-  def fault(source, name)
+  # Returns the headers that a file includes, as paths from EXT.
+  def headers_of(source)
+    File.read(File.join(EXT, source)).scan(/^#include "([^"]+)"/).map do |(name)|
+      name.include?("/") ? name : File.join(File.dirname(source), name)
+    end
+  end
+
+  def fault(source, header)
     folder = File.dirname(source)
-    included = name.include?("/") ? File.dirname(name) : folder
+    included = File.dirname(header)
     return if included == folder
+    return "#{source} includes #{header}, which is internal to its folder" if header.end_with?(INTERNAL)
     return "#{source}: #{folder} is not in ORDER of #{__FILE__}" unless (own = ORDER.index(folder))
 
-    "#{source} includes #{name}, which is above it" unless ORDER.index(included)&.<(own)
+    "#{source} includes #{header}, which is above it" unless ORDER.index(included)&.<(own)
+  end
+
+  # Headers without the suffix that no other folder includes, neither by themselves nor by another header.
+  def unmarked(included)
+    used = included.flat_map { |source, headers| headers.reject { |one| File.dirname(one) == File.dirname(source) } }
+    used.each { |header| used.concat(included.fetch(header, []) - used) } # also visits the headers that it adds
+    private = included.keys.grep(/\.h\z/) - used.uniq
+    private.reject { |header| header.end_with?(INTERNAL) || File.dirname(header) == ORDER.last }
+      .map { |header| "#{header} is included in its own folder only: name it *#{INTERNAL}" }
   end
 end

@@ -12,10 +12,14 @@
 
 /* Reserves `bytes`. Returns false when fewer than `bytes` + `margin` bytes are left. */
 bool budget_reserve(uint64_t bytes, uint64_t margin);
+
+/* Releases `bytes` that were reserved. */
 void budget_release(uint64_t bytes);
 
 /* Sets the limit in bytes; 0 restores the default of 256 MiB. Existing reservations are kept. */
 void budget_set(uint64_t most);
+
+/* Return the limit, and the bytes reserved now. */
 uint64_t budget_limit(void);
 uint64_t budget_used(void);
 

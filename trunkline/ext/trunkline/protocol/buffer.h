@@ -19,6 +19,7 @@ typedef struct {
     size_t capacity;
 } buffer;
 
+/* Returns the number of bytes that are not consumed. */
 static inline size_t buffer_length(const buffer *b) {
     return b->end - b->start;
 }
@@ -29,10 +30,13 @@ static inline uint8_t *buffer_head(buffer *b) {
     return b->start > 0 ? b->bytes + b->start : b->bytes;
 }
 
+/* Returns the address after the last byte, where buffer_reserve makes room; NULL if nothing was
+ * ever allocated. */
 static inline uint8_t *buffer_tail(buffer *b) {
     return b->end > 0 ? b->bytes + b->end : b->bytes;
 }
 
+/* Frees the memory; `b` is an empty buffer then. */
 static inline void buffer_free(buffer *b) {
     free(b->bytes);
     memset(b, 0, sizeof(*b));
@@ -60,6 +64,7 @@ static inline bool buffer_reserve(buffer *b, size_t extra) {
     return true;
 }
 
+/* Returns how many bytes fit at the tail without buffer_reserve. */
 static inline size_t buffer_room(const buffer *b) {
     return b->capacity - b->end;
 }
@@ -69,6 +74,7 @@ static inline void buffer_commit(buffer *b, size_t count) {
     b->end += count;
 }
 
+/* Appends a copy of the bytes. Returns false without memory; the contents are unchanged then. */
 static inline bool buffer_append(buffer *b, const void *bytes, size_t count) {
     if (!buffer_reserve(b, count)) return false;
     if (count > 0) memcpy(b->bytes + b->end, bytes, count);
@@ -82,6 +88,7 @@ static inline void buffer_consume(buffer *b, size_t count) {
     if (b->start == b->end) b->start = b->end = 0;
 }
 
+/* Drops all bytes, and keeps the memory. */
 static inline void buffer_clear(buffer *b) {
     b->start = b->end = 0;
 }

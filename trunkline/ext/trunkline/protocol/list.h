@@ -54,6 +54,7 @@ static inline void list_touch(list *l, list_node *n) {
     list_append(l, n);
 }
 
+/* Returns the struct that has the node at `offset`; NULL for NULL. For LIST_ITEM. */
 static inline void *list_item_at(const list_node *n, size_t offset) {
     return n != NULL ? (char *)n - offset : NULL;
 }

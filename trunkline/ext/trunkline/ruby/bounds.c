@@ -1,7 +1,5 @@
-#include "transport/names/resolve_cache.h"
-#include "transport/names/resolve_queue.h"
-#include "transport/names/resolve_system.h"
-#include "transport/dial/tunnel.h"
+#include "transport/dial/dial.h"
+#include "transport/names/resolve.h"
 #include "origin_table.h"
 
 /* The engine's fixed limits, which no option changes, by their names in docs/limits.md. */

@@ -17,6 +17,7 @@
 
 extern VALUE mTrunkline, mEngine, cResponse;
 
+/* Returns the Symbol of a word, a C string. */
 static inline VALUE engine_symbol(const char *word) {
     return ID2SYM(rb_intern(word));
 }
@@ -39,12 +40,15 @@ typedef enum { BLOCK_REQUEST, BLOCK_RESPONSE } block_kind;
 
 /* Returns a block, which the caller owns until block_give; NULL without memory. */
 void *block_take(block_kind kind);
+
+/* Returns a block of block_take, which the caller must not use any more. */
 void block_give(block_kind kind, void *block);
 
 /* ---- engine_pool.c ---- */
 
+/* Returns the pool of an Engine::Pool, borrowed. Raises for other objects, and before `initialize`.
+ */
 pool *pool_get(VALUE object);
-void engine_pool_init(void);
 
 /* ---- engine_config.c: the options of a client's calls ---- */
 
@@ -55,6 +59,8 @@ typedef struct {
     bool begun, ready;    /* Config.new was called; it succeeded */
 } config_object;
 
+/* Returns the data of an Engine::Config, borrowed. Raises for other objects, and before
+ * `initialize` has succeeded. */
 config_object *config_get(VALUE object);
 
 /* Make the TLS context for servers, or for https proxies, unless it exists. Raise a TLSError with
@@ -81,8 +87,6 @@ void engine_begin_once(VALUE self, bool *begun);
  */
 void engine_fill_egress(egress *e, VALUE hash);
 
-void engine_config_init(void);
-
 /* ---- engine_origin.c: the destination of a client's requests to one origin ---- */
 
 typedef struct {
@@ -105,12 +109,13 @@ typedef struct {
     bool begun, complete; /* Origin.new was called; it succeeded */
 } origin_object;
 
+/* Returns the data of an Engine::Origin, borrowed. Raises for other objects, and before
+ * `initialize` has succeeded. */
 origin_object *origin_get(VALUE object);
 
 /* Makes the key of the origin's connections, and the TLS contexts that the key depends on, unless
  * they exist. Raises a TLSError with `request`. */
 void origin_need_key(origin_object *o, VALUE request);
-void engine_origin_init(void);
 
 /* ---- response.c ---- */
 
@@ -165,6 +170,8 @@ typedef struct {
 
 #define ENCODING_NOT_LOOKED_UP (-2)
 
+/* Returns a new, empty Response, and stores its data, which it owns, in *out. Raises without
+ * memory. */
 VALUE response_allocate(response **out);
 
 /* Warns of each response that was garbage collected half read, and had kept its connection until
@@ -173,6 +180,8 @@ void response_warn_of_dropped(void);
 
 /* Copies the head from its parser and the parsed `bytes`. Returns false without memory. */
 bool response_keep_head(response *r, const http1_response *parser, const uint8_t *bytes);
+
+/* Returns the data of a Response, borrowed. Raises for other objects. */
 response *response_get(VALUE object);
 /* Returns a field's name in lower case, as one frozen String for all fields of that name. */
 VALUE lower_name(const uint8_t *name, uint32_t length);
@@ -180,12 +189,15 @@ VALUE lower_name(const uint8_t *name, uint32_t length);
 /* Adds a field to a Hash of values by lower-case name; values of repeated names are joined by ", ".
  */
 void fields_by_name_add(VALUE hash, VALUE name, VALUE value);
+
+/* Returns an Array with [name, value] of each field, in order. */
 VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *bytes);
 /* Returns the index of the body's Encoding by the fields of the head, which must have been kept;
  * -1: none is known. */
 int response_encoding(response *r);
+
+/* Sets the String's encoding to that of response_encoding; leaves it when none is known. */
 void response_set_encoding(response *r, VALUE body);
-void response_init(void);
 
 /* Returns an Array with [number, reason, address, sent, error] of each attempt; see
  * lib/trunkline/engine.rb. */
@@ -197,10 +209,6 @@ VALUE response_attempts(const attempt *attempts, uint32_t count);
  * Raise a ConnectError with `request` when none becomes free. */
 waker *descriptors_waker(VALUE request);
 exchange_loop *descriptors_exchange_loop(waker *w, VALUE request);
-
-/* ---- process_limits.c ---- */
-
-void process_limits_init(void);
 
 /* ---- response_builder.c: handles an exchange's steps, and stores its result ---- */
 
@@ -220,7 +228,6 @@ VALUE response_take_body(exchange *x,
 void response_take_head(response *r); /* copies the head from the exchange */
 void response_conclude(VALUE self, response *r); /* after STEP_DONE: moves all to the response */
 void response_end(response *r); /* aborts the exchange unless it is over, and frees it */
-void response_builder_init(void);
 
 /* ---- charset.c ---- */
 
@@ -231,7 +238,6 @@ int charset_index(const char *name, size_t length);
 /* Returns the number of bytes before an incomplete character at the end. `bytes` must begin with a
  * character; invalid bytes count as complete. */
 long charset_complete_length(const char *bytes, long length, rb_encoding *encoding);
-void charset_init(void);
 
 /* ---- perform.c ---- */
 
@@ -242,11 +248,6 @@ step_result response_run(VALUE self, response *r);
 /* Runs `body` under rb_protect. If it raises, ends the exchange, and then raises the exception
  * again. */
 VALUE response_guarded(VALUE (*body)(VALUE), VALUE argument, response *r);
-void perform_init(void);
-
-/* ---- multi.c ---- */
-
-void multi_init(void);
 
 /* ---- openssl_store.c ---- */
 
@@ -255,43 +256,19 @@ struct x509_store_st;
 /* Returns the store of an OpenSSL::X509::Store, with a reference for the caller; NULL for nil.
  * Raises for any other object. */
 struct x509_store_st *openssl_store_keep(VALUE object);
-void openssl_store_init(void);
 void openssl_store_release(struct x509_store_st *store); /* NULL is fine */
-
-/* ---- bounds.c ---- */
-
-void bounds_init(void);
-void features_init(void);
 
 /* ---- body_reading.c ---- */
 
 /* Returns the held bytes (see body_reading.c) as a String that the caller owns, and clears them;
  * nil: there are none. */
 VALUE response_take_held(response *r);
-void body_reading_init(void);
-
-/* ---- body_saving.c ---- */
-
-void body_saving_init(void);
 
 /* ---- switched.c ---- */
 
 /* If a complete exchange has switched protocols, moves its connection or stream to an
  * Engine::Switched, and stores that in the Response's @switched. */
 void switched_keep(VALUE response, exchange *x, VALUE request);
-void switched_init(void);
-
-/* ---- event_stream.c ---- */
-
-void event_stream_init(void);
-
-/* ---- json_batches.c ---- */
-
-void json_batches_init(void);
-
-/* ---- stub_response.c ---- */
-
-void stub_response_init(void);
 
 /* ---- wait.c ---- */
 
@@ -307,6 +284,7 @@ typedef struct {
     struct RTypedData thread; /* a copy of the Thread, outside of the heap */
 } thread_stop;
 
+/* Fills in `s` for the current thread; `s` must not be used by another. */
 void wait_stop_begin(thread_stop *s);
 
 /* Returns whether this thread has just waited long for the GVL, because other threads compute. It
@@ -339,7 +317,6 @@ void wait_note_gvl_wait(exchange *x, step_result step, nanoseconds gvl_wait);
 
 /* Like memcpy, but releases the GVL for large copies. Neither memory may move meanwhile. */
 void wait_copy(void *to, const void *from, size_t length);
-void wait_init(void);
 
 /* ---- errors.c ---- */
 
@@ -350,8 +327,38 @@ NORETURN(void errors_raise(const exchange *x, VALUE request));
 /* Raises the exception for an incomplete response, from r->broken; if that is NULL, for lack of
  * memory. */
 NORETURN(void errors_raise_broken(const response *r));
+
+/* Raises the exception for a failure without an exchange. request: nil, or the Request for which it
+ * happened. */
 NORETURN(void errors_raise_failure(const failure *f, VALUE request));
+
+/* Raises an InvalidRequest with a message in the format of rb_sprintf. */
 NORETURN(void errors_invalid(const char *format, ...));
+
+/* ---- the Ruby classes, modules and methods of each file ---- */
+
+/* Each defines those of the file of its name. Init_trunkline calls them once, in this order. */
 void errors_init(void);
+void engine_config_init(void);
+void engine_origin_init(void);
+void engine_pool_init(void);
+void request_init(void);
+void request_builder_init(void);
+void bounds_init(void);
+void features_init(void);
+void openssl_store_init(void);
+void charset_init(void);
+void response_init(void);
+void response_builder_init(void);
+void perform_init(void);
+void body_reading_init(void);
+void body_saving_init(void);
+void switched_init(void);
+void multi_init(void);
+void json_batches_init(void);
+void process_limits_init(void);
+void stub_response_init(void);
+void event_stream_init(void);
+void wait_init(void);
 
 #endif

@@ -90,7 +90,7 @@ static void fill_limits(call_options *options, VALUE hash) {
     options->max_age = NIL_P(max_age) ? 0 : span > 0 ? span : 1;
     options->decode = RTEST(engine_fetch(hash, "decode"));
     options->replay_safe = RTEST(engine_fetch(hash, "replay_safe"));
-    options->owner = NUM2ULL(engine_fetch(hash, "owner"));
+    options->owner_id = NUM2ULL(engine_fetch(hash, "owner"));
 }
 
 static void fill_tls(tls_options *tls, VALUE hash) {

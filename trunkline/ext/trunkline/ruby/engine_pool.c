@@ -47,9 +47,9 @@ static VALUE pool_stats_get(VALUE self) {
     return hash;
 }
 
-/* call-seq: close_idle(owner) -> count; nil closes the idle connections of all owners */
-static VALUE pool_close_idle_get(VALUE self, VALUE owner) {
-    return UINT2NUM(pool_close_idle(pool_get(self), NIL_P(owner) ? 0 : NUM2ULL(owner)));
+/* call-seq: close_idle(owner_id) -> count; nil closes the idle connections of all clients */
+static VALUE pool_close_idle_get(VALUE self, VALUE owner_id) {
+    return UINT2NUM(pool_close_idle(pool_get(self), NIL_P(owner_id) ? 0 : NUM2ULL(owner_id)));
 }
 
 static VALUE pool_close_get(VALUE self) {

@@ -42,6 +42,8 @@ const uint8_t *json_values_read(json_values *v, const json_extent *extent, uint6
 /* Yields the values that were read, and removes them. */
 void json_values_yield(json_values *v);
 
+/* Mark the objects for the GC (the cache's too); return the bytes of memory beside the struct; free
+ * that memory, but not the struct. */
 void json_values_mark(const json_values *v);
 size_t json_values_size(const json_values *v);
 void json_values_free(json_values *v);

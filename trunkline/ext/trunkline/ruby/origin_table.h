@@ -28,6 +28,8 @@ VALUE origin_table_find(const origin_table *t, const char *prefix, size_t length
  * to open again. Without memory nothing is added. */
 void origin_table_add(origin_table *t, const char *prefix, size_t length, VALUE origin);
 
+/* Mark the origins for the GC; free the prefixes and slots, but not the struct; return their bytes.
+ */
 void origin_table_mark(const origin_table *t);
 void origin_table_free(origin_table *t);
 size_t origin_table_size(const origin_table *t);

@@ -55,7 +55,11 @@ enum {
     FIELD_RESERVED /* Transfer-Encoding, Upgrade */
 };
 
+/* Returns the FIELD_ constant of a name, compared without case. `underscores`: "_" in it means "-".
+ */
 int field_kind(const char *name, size_t length, bool underscores);
+
+/* Returns whether two fields have the same name, compared without case. */
 bool field_same_name(const request_field *a, const request_field *b);
 
 /* The parts of a head. All pointers are borrowed: nothing may allocate from the time when they were
@@ -102,8 +106,5 @@ request_object *request_sendable(VALUE object);
 /* Returns the bytes of the content, which must be a String, for reading without the GVL. The bytes
  * of an embedded String are copied, because heap pages are protected during compaction. */
 const char *request_content_bytes(request_object *r);
-
-void request_init(void);
-void request_builder_init(void);
 
 #endif

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Composes a request's head in one pass over its fields, without calling Ruby. */
+/* Composes a request's head, without calling Ruby: the fields, which were checked when they were
+ * listed, are sized, and then written once, into the block of the request. */
 
 /* ---- names ---- */
 

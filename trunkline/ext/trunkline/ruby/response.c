@@ -18,15 +18,6 @@ static void response_mark(void *data) {
     rb_gc_mark(r->held);
 }
 
-static void free_hints(hint *h) {
-    for (hint *following; h != NULL; h = following) {
-        following = h->next;
-        free(h->bytes);
-        free(h->fields);
-        free(h);
-    }
-}
-
 /* Notes of responses that were garbage collected half read. Used only with the GVL. */
 static drop_note *dropped; /* owned */
 
@@ -44,7 +35,7 @@ static void response_free(void *data) {
     free(r->head_block);
     free(r->trailer_bytes);
     free(r->trailers);
-    free_hints(r->early_hints);
+    hints_free(r->early_hints);
     free(r->broken);
     block_give(BLOCK_RESPONSE, r);
 }

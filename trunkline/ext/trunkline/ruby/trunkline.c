@@ -1,4 +1,4 @@
-#include "request.h"
+#include "engine.h"
 
 #include "transport/fork.h"
 

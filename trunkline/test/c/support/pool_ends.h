@@ -17,12 +17,12 @@ static const route here = {
 static const route there = {
     .host = "b", .label = "b:80", .key = "there", .key_length = 5, .key_hash = 17, .port = 80};
 
-static connection *opened(const route *r, uint64_t owner) {
+static connection *opened(const route *r, uint64_t owner_id) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) give_up("socketpair");
     far_ends[far_count++] = ends[1];
     dialled d = {.descriptor = ends[0]};
-    return connection_new(&d, r, owner, clock_now());
+    return connection_new(&d, r, owner_id, clock_now());
 }
 
 static void close_far_ends(void) {
@@ -42,11 +42,11 @@ static pool_ticket with_waker(void) {
     return (pool_ticket){.waker = waker_take()};
 }
 
-static connection *open_one(pool *p, const route *r, const call_options *s, uint64_t owner) {
+static connection *open_one(pool *p, const route *r, const call_options *s, uint64_t owner_id) {
     pool_ticket w = {0};
     connection *c = NULL;
     CHECK(pool_acquire(p, r, s, &w, &c) == POOL_DIAL, "an empty pool lets a connection be opened");
-    c = opened(r, owner);
+    c = opened(r, owner_id);
     pool_add(p, &w, c);
     return c;
 }

@@ -1,5 +1,5 @@
 #include "inflate.h"
-#include "inflate_coding.h"
+#include "inflate_coding_internal.h"
 #include "protocol/comma_list.h"
 #include "protocol/guard.h"
 

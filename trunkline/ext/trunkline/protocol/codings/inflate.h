@@ -62,6 +62,7 @@ inflater_result inflater_feed(inflater *i, const uint8_t *input, size_t input_le
  * (an empty body is complete), the failure if decoding failed before, or FAILURE_NONE. */
 failure_code inflater_finish(inflater *i);
 
+/* Returns why decoding failed, or FAILURE_NONE. */
 failure_code inflater_failure(const inflater *i);
 
 void inflater_free(inflater *i); /* NULL is fine */

@@ -1,4 +1,4 @@
-#include "inflate_coding.h"
+#include "inflate_coding_internal.h"
 
 #ifdef HAVE_BROTLI
 #include <brotli/decode.h>

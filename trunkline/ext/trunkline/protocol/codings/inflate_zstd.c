@@ -1,5 +1,5 @@
 #include "inflate.h"
-#include "inflate_coding.h"
+#include "inflate_coding_internal.h"
 
 #ifdef HAVE_ZSTD
 #include <stdlib.h>

@@ -143,6 +143,7 @@ const char *http1_missing_end(const http1_response *r);
 enum { HTTP1_QUOTED_BYTES = 24, HTTP1_QUOTED_ROOM = 4 * HTTP1_QUOTED_BYTES + 3 };
 void http1_quote(const uint8_t *bytes, size_t length, char out[HTTP1_QUOTED_ROOM]);
 
+/* Frees the fields and trailers; `r` itself belongs to the caller. */
 void http1_free(http1_response *r);
 
 /* Returns the first field of this name, compared without case; NULL: none. */

@@ -1,6 +1,6 @@
 #include "http1_internal.h"
 #include "protocol/guard.h"
-#include "http1_usual.h"
+#include "http1_usual_internal.h"
 
 /* Returns the slot for the next field, which is counted when its line is complete; NULL without
  * memory. */
@@ -66,8 +66,8 @@ static http1_result section_end(http1_response *r, const http1_section *s, const
     return HTTP1_DONE;
 }
 
-/* Parses lines of the usual form (http1_usual.h), as many as there are slots and `most` allows.
- * Returns the end of the last. */
+/* Parses lines of the usual form (http1_usual_internal.h), as many as there are slots and `most`
+ * allows. Returns the end of the last. */
 static const uint8_t *usual_lines(http1_section *s, uint32_t most, const uint8_t *at) {
     if (s->length < HTTP1_LANES) return at;
     const uint8_t *const last = s->bytes + s->length - HTTP1_LANES, *next;
@@ -99,6 +99,35 @@ static const uint8_t *skip_value(http1_response *r, const uint8_t *at, const uin
     return at;
 }
 
+/* Parses usual lines, and then the first byte of the line after them. Sets *at, the position, and
+ * *field: the slot of the field that begins or continues there; NULL: no memory. Returns
+ * HTTP1_FAILED when there are too many fields, else HTTP1_MORE. */
+static inline http1_result begin_line(http1_response *r, http1_section *s, http1_field **field,
+                                      const uint8_t **at) {
+    *at = usual_lines(s, r->limits->fields, *at);
+    *field = next_slot(s);
+    if (*field == NULL || *at == s->bytes + s->length) return HTTP1_MORE;
+    if (**at == '\r' || **at == '\n') {
+        *at = http1_line_feed(r, *at);
+        r->position = AT_LAST_LF;
+        return HTTP1_MORE;
+    }
+    if (http1_blank(**at) && *s->count > 0) {
+        *field = unfinish_field(r, s);
+        return HTTP1_MORE;
+    }
+    if (http1_blank(**at) && r->limits->lenient) {
+        r->tolerated = true;
+        ++*at;
+        return HTTP1_MORE;
+    }
+    if (GUARD(FIELD_COUNT) && *s->count >= r->limits->fields)
+        return http1_refuse(r, FAILURE_TOO_MANY_FIELDS);
+    (*field)->name = (uint32_t)(*at - s->bytes);
+    r->position = AT_NAME;
+    return HTTP1_MORE;
+}
+
 /* Parses in one pass. Each case falls through to the next when its part of the line is complete;
  * otherwise the next call resumes there. White space before the first field is an invalid name (RFC
  * 9112 2.2), except in lenient mode. */
@@ -108,27 +137,8 @@ http1_result http1_parse_fields(http1_response *r, http1_section *s) {
     while (field != NULL && at < end) {
         switch (r->position) {
         case AT_FIELD:
-            at = usual_lines(s, r->limits->fields, at);
-            field = next_slot(s);
-            if (field == NULL || at == end) continue;
-            if (*at == '\r' || *at == '\n') {
-                at = http1_line_feed(r, at);
-                r->position = AT_LAST_LF;
-                continue;
-            }
-            if (http1_blank(*at) && *s->count > 0) {
-                field = unfinish_field(r, s);
-                continue;
-            }
-            if (http1_blank(*at) && r->limits->lenient) {
-                r->tolerated = true;
-                at++;
-                continue;
-            }
-            if (GUARD(FIELD_COUNT) && *s->count >= r->limits->fields)
-                return http1_refuse(r, FAILURE_TOO_MANY_FIELDS);
-            field->name = (uint32_t)(at - bytes);
-            r->position = AT_NAME;
+            if (begin_line(r, s, &field, &at) == HTTP1_FAILED) return HTTP1_FAILED;
+            if (r->position != AT_NAME) continue;
             /* fall through */
         case AT_NAME:
             at = skip_name(r, at, end);

@@ -46,6 +46,7 @@ static inline const uint8_t *http1_line_feed(http1_response *r, const uint8_t *a
     return at;
 }
 
+/* Ends parsing with this failure. Returns HTTP1_FAILED. */
 static inline http1_result http1_refuse(http1_response *r, failure_code code) {
     r->failure = code;
     r->state = STATE_FAILED;

@@ -36,18 +36,22 @@ static const uint8_t http1_class[256] = {
 };
 /* clang-format on */
 
+/* Returns whether the byte belongs to one of these classes (CLASS_TOKEN and so on). */
 static inline bool http1_is(uint8_t byte, int class) {
     return http1_class[byte] & class;
 }
 
+/* Returns whether the byte is a decimal digit. */
 static inline bool http1_digit(uint8_t byte) {
     return (uint8_t)(byte - '0') < 10;
 }
 
+/* Returns whether the byte is white space within a line (OWS, RFC 9110 5.6.3). */
 static inline bool http1_blank(uint8_t byte) {
     return byte == ' ' || byte == '\t';
 }
 
+/* Converts an ASCII letter to lower case; returns other bytes unchanged. */
 static inline uint8_t http1_lower(uint8_t byte) {
     return (uint8_t)(byte - 'A') < 26 ? byte | 0x20 : byte;
 }

@@ -103,6 +103,8 @@ const char *http2_detail(const http2 *h);
 
 /* Appends frames to `out` until it holds about `enough` bytes. Returns false without memory. */
 bool http2_output(http2 *h, buffer *out, size_t enough);
+
+/* Returns whether http2_output has frames to return. */
 bool http2_wants_output(const http2 *h);
 
 /* ---- streams ---- */
@@ -149,6 +151,8 @@ uint64_t http2_fed_and_framed(const http2_stream *s);
 
 /* Returns the oldest head, for the caller to free by http2_head_free; NULL: none. */
 http2_head *http2_take_head(http2_stream *s);
+
+/* Frees a head that http2_take_head returned. */
 void http2_head_free(http2_head *head);
 
 /* To be called after the owner has consumed `count` bytes of ->data (by buffer_consume): opens the
@@ -170,6 +174,8 @@ http2_stream *http2_next_changed(http2 *h);
 /* Sends a PING; http2_pings_acked counts acknowledgements. Returns false without memory, or when
  * the connection has failed. */
 bool http2_ping(http2 *h);
+
+/* Returns how many PINGs the server has acknowledged. */
 uint64_t http2_pings_acked(const http2 *h);
 
 /* Resets the count of frames without content. To be called every few seconds, so that the limit

@@ -2,7 +2,7 @@
 #define TRUNKLINE_PROTOCOL_HTTP2_HTTP2_INTERNAL_H
 
 #include "http2.h"
-#include "http2_library.h"
+#include "http2_library_internal.h"
 
 /* The header section that is being received. There is only one at a time, because no other frame
  * may come between its frames. */
@@ -76,6 +76,7 @@ struct http2 {
  */
 int http2_stop(http2 *h, failure_code failure, uint32_t code, const char *detail);
 
+/* As http2_stop, after an allocation has failed. */
 static inline int http2_no_memory(http2 *h) {
     return http2_stop(h, FAILURE_OUT_OF_MEMORY, NGHTTP2_INTERNAL_ERROR, NULL);
 }
@@ -89,6 +90,7 @@ bool http2_check_result(http2 *h, int result);
 
 /* ---- http2_memory.c ---- */
 
+/* Returns the allocator to pass to nghttp2, which borrows `memory`. */
 nghttp2_mem http2_memory_of(http2_memory *memory);
 void http2_memory_free(http2_memory *memory); /* frees all blocks */
 
@@ -100,16 +102,20 @@ size_t http2_next_piece(http2 *h, const uint8_t *bytes, size_t length);
 
 /* ---- http2_events.c: callbacks of nghttp2 ---- */
 
+/* Sets all callbacks of the session. */
 void http2_set_callbacks(nghttp2_session_callbacks *callbacks);
 
 /* ---- http2_head.c: received header sections ---- */
 
+/* Begins an empty section for `s`, which is borrowed. */
 void http2_section_begin(http2 *h, const http2_stream *s);
 /* Adds a field. Returns the result for the nghttp2 callback: a refused field fails only this
  * stream. */
 int http2_section_field(http2 *h, http2_stream *s, const uint8_t *name, size_t name_length,
                         const uint8_t *value, size_t value_length);
 bool http2_section_end(http2 *h, http2_stream *s); /* false: no memory */
+
+/* Frees the section's fields and bytes. */
 void http2_section_free(http2_section *section);
 
 /* ---- http2_stream.c ---- */
@@ -119,6 +125,8 @@ void http2_section_free(http2_section *section);
 http2_stream *http2_stream_new(http2 *h, uint32_t window);
 void http2_stream_free(http2 *h, http2_stream *s); /* or keeps it in ->free_streams */
 void http2_streams_free(http2 *h);                 /* all of them */
+
+/* Adds the stream to those that http2_next_changed returns. */
 void http2_mark_changed(http2 *h, http2_stream *s);
 
 /* Fails the stream, unless it has failed or ended already. */
@@ -135,6 +143,8 @@ http2_provider http2_body_of(http2_stream *s);
 /* Reserves budget for a new stream's window and stores its bytes in *window. Returns false when
  * there is no room, or without memory. */
 bool http2_window_reserve(http2 *h, uint32_t *window);
+
+/* Returns the budget of the stream's window. */
 void http2_window_release(http2_stream *s);
 
 /* To be called when the server acknowledges SETTINGS. */
@@ -143,6 +153,7 @@ void http2_settings_acked(http2 *h);
 /* Widens the window of a large response, when its owner takes data. */
 void http2_window_widen(http2 *h, http2_stream *s);
 
+/* Returns the stream with this id, borrowed; NULL: it was released, or is not the client's. */
 static inline http2_stream *http2_stream_of(nghttp2_session *session, int32_t id) {
     return nghttp2_session_get_stream_user_data(session, id);
 }

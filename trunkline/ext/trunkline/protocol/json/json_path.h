@@ -35,6 +35,7 @@ bool json_path_add_any(json_path *path);
  * must have a name. */
 bool json_segment_is(const json_segment *segment, const uint8_t *raw, size_t length);
 
+/* Frees what the path owns, but not the struct. */
 void json_path_free(json_path *path);
 
 #endif

@@ -148,6 +148,7 @@ json_result json_scanner_next(json_scanner *s, json_value *value);
  * byte of the stream when a byte is missing. */
 json_failure json_scanner_failure(const json_scanner *s, json_location *location);
 
+/* Frees what the scanner owns, but not the struct. */
 void json_scanner_free(json_scanner *s);
 
 #endif

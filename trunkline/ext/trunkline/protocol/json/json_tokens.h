@@ -10,6 +10,7 @@
 
 /* The bytes that JSON tokens consist of (RFC 8259). */
 
+/* Returns whether the byte is white space. */
 static inline bool json_is_blank(uint8_t c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
@@ -65,6 +66,7 @@ static inline bool json_is_escape(uint8_t c) {
     return c != '\0' && strchr("\"\\/bfnrt", c) != NULL;
 }
 
+/* Returns whether the byte is a hexadecimal digit. */
 static inline bool json_is_hex(uint8_t c) {
     return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'f');
 }
@@ -81,6 +83,7 @@ enum {
     JSON_EXPONENT_DIGITS
 };
 
+/* Returns whether the byte is a decimal digit. */
 static inline bool json_is_digit(uint8_t c) {
     return c >= '0' && c <= '9';
 }
@@ -101,6 +104,7 @@ static inline int json_number_after(int number, uint8_t c) {
     }
 }
 
+/* Returns whether a number may end in this state. */
 static inline bool json_number_is_complete(int number) {
     return number == JSON_ZERO || number == JSON_INTEGER || number == JSON_FRACTION ||
            number == JSON_EXPONENT_DIGITS;

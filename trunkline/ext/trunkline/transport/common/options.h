@@ -44,7 +44,7 @@ typedef struct {
     nanoseconds busy_poll;       /* how long to poll for a response without sleeping; 0: never */
     bool decode;                 /* decode content codings */
     bool replay_safe;            /* replay a safe request when a reused connection died */
-    uint64_t owner;              /* number of the client family; see pool_close_idle */
+    uint64_t owner_id;           /* id of the client's PoolHandle; see pool_close_idle */
     http_mode http; /* what ALPN offers with `tls`; HTTP_TWO is also used without TLS */
 } call_options;
 

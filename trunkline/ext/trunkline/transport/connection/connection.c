@@ -29,7 +29,7 @@ static void describe_peer(connection *c, const dialled *d, const route *r) {
     }
 }
 
-connection *connection_new(const dialled *d, const route *r, uint64_t owner, nanoseconds now) {
+connection *connection_new(const dialled *d, const route *r, uint64_t owner_id, nanoseconds now) {
     connection *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         tls_free(d->session, false);
@@ -39,7 +39,7 @@ connection *connection_new(const dialled *d, const route *r, uint64_t owner, nan
     c->descriptor = d->descriptor;
     c->session = d->session;
     c->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
-    c->owner = owner;
+    c->owner_id = owner_id;
     c->opened_at = now;
     c->last_first_byte = NEVER;
     c->arrived.at = -1;

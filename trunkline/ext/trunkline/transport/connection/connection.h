@@ -23,7 +23,7 @@ typedef struct connection {
     int descriptor; /* owned; -1 once closed, or in the child after fork */
     tls *session;   /* owned; NULL: plain */
     uint64_t id;
-    uint64_t owner;       /* number of the client family that opened it */
+    uint64_t owner_id;    /* id of the PoolHandle of the client that opened it */
     uint32_t uses;        /* calls sent on it, including the present one */
     bool recv_may_wait;   /* portable_let_recv_wait was called for the socket */
     bool next_read_waits; /* see connection_wait_in_read */
@@ -47,10 +47,9 @@ typedef struct connection {
     list_node pool_node;   /* in the pool's ->all */
 } connection;
 
-/* Makes a connection from a dial's result, and takes ownership of its socket and session. `owner`
- * is the client family's number. Returns NULL when out of memory, and closes the socket and session
- * then. */
-connection *connection_new(const dialled *d, const route *r, uint64_t owner, nanoseconds now);
+/* Makes a connection from a dial's result, and takes ownership of its socket and session. owner_id:
+ * of call_options. Returns NULL when out of memory, and closes the socket and session then. */
+connection *connection_new(const dialled *d, const route *r, uint64_t owner_id, nanoseconds now);
 
 /* Read or write at most `length` bytes without blocking. Return IO_DONE (*count > 0), IO_READ,
  * IO_WRITE, IO_END (the peer has ended cleanly), IO_TRUNCATED (TLS without close_notify) or

@@ -1,6 +1,6 @@
 #include "dial.h"
 #include "transport/events/descriptors.h"
-#include "dial_connect.h"
+#include "dial_connect_internal.h"
 #include "egress.h"
 
 #include <stdio.h>

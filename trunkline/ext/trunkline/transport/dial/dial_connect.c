@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "dial_connect.h"
+#include "dial_connect_internal.h"
 #include "transport/events/descriptors.h"
 #include "transport/events/portable.h"
 

@@ -30,6 +30,8 @@ void ip_address_words(const struct sockaddr_storage *from, char *text, size_t si
 
 /* Parses "10.0.0.0/8", "fc00::/7", or an address alone. Returns false for other text. */
 bool ip_network_parse(const char *text, ip_network *out);
+
+/* Writes a network as ip_network_parse reads it; `size` is at least IP_NETWORK_ROOM. */
 void ip_network_words(const ip_network *n, char *text, size_t size);
 
 /* Returns whether the network contains the address. An IPv6 network of fewer than 96 bits contains

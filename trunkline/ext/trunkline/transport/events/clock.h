@@ -11,6 +11,7 @@ typedef int64_t nanoseconds;
 #define MILLISECOND INT64_C(1000000)
 #define SECOND INT64_C(1000000000)
 
+/* Returns the time of the monotonic clock. */
 static inline nanoseconds clock_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -30,6 +31,7 @@ static inline nanoseconds clock_span(double seconds) {
     return span > 0 ? (nanoseconds)span : 0;
 }
 
+/* Returns the earlier of two times. */
 static inline nanoseconds clock_earlier(nanoseconds a, nanoseconds b) {
     return a < b ? a : b;
 }

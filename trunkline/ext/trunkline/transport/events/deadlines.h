@@ -35,6 +35,7 @@ nanoseconds deadlines_next(const deadlines *d);
 /* Removes and returns a deadline that is over; NULL: there is none. */
 deadline *deadlines_expired(deadlines *d, nanoseconds now);
 
+/* Frees the heap, but neither the struct nor the deadlines. */
 void deadlines_free(deadlines *d);
 
 #endif

@@ -33,6 +33,8 @@ bool descriptors_exhausted(void);
  * number belongs to a parent process. */
 unsigned descriptors_generation(void);
 
+/* To be called around fork. The lock is held during the fork; the child closes all descriptors of
+ * the set and has the next generation. */
 void descriptors_before_fork(void);
 void descriptors_after_fork(bool child);
 

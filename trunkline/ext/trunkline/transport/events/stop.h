@@ -19,18 +19,22 @@ typedef struct {
     nanoseconds check_interval; /* longest wait between calls of ->interrupted; 0: no limit */
 } stop_request;
 
+/* Requests a stop. May be called by any thread and in a signal handler. */
 static inline void stop_set(stop_request *s) {
     __atomic_store_n(&s->is_set, true, __ATOMIC_RELEASE);
 }
 
+/* Withdraws the request. */
 static inline void stop_clear(stop_request *s) {
     __atomic_store_n(&s->is_set, false, __ATOMIC_RELEASE);
 }
 
+/* Returns whether stop_set was called; does not call ->interrupted. */
 static inline bool stop_is_set(const stop_request *s) {
     return __atomic_load_n(&s->is_set, __ATOMIC_ACQUIRE);
 }
 
+/* Returns whether the driver must stop: stop_set was called, or its thread was interrupted. */
 static inline bool stop_requested(const stop_request *s) {
     return stop_is_set(s) || (s->interrupted != NULL && s->interrupted(s->thread));
 }

@@ -29,6 +29,8 @@ void waker_drop(waker *w);
 
 /* Returns the descriptor to poll for POLLIN, which the waker owns; -1 when it cannot be opened. */
 int waker_descriptor(waker *w);
+
+/* Makes the descriptor readable until waker_clear. May be called from any thread. */
 void waker_wake(waker *w);
 bool waker_clear(waker *w); /* returns whether it was woken */
 

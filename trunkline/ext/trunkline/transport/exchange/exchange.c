@@ -256,7 +256,7 @@ static step_result step_dialling(exchange *x, nanoseconds now) {
     x->timings.connect = d.connected_in;
     x->timings.tls = d.secured_in;
     now = clock_now(); /* the handshake's computation in this step is not time of writing */
-    connection *c = connection_new(&d, x->request.to, x->request.options->owner, now);
+    connection *c = connection_new(&d, x->request.to, x->request.options->owner_id, now);
     if (c == NULL || !exchange_share(x, c)) return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
     if (c->http2 == NULL && x->request.options->http == HTTP_TWO &&
         x->request.to->sharing != SHARING_NEVER) {

@@ -76,6 +76,9 @@ typedef struct hint {
     uint8_t *bytes; /* owned */
 } hint;
 
+/* Frees a list of hints. NULL is fine. */
+void hints_free(hint *h);
+
 typedef enum {
     EXCHANGE_START,
     EXCHANGE_QUEUED,
@@ -257,7 +260,6 @@ void exchange_abort(exchange *x);
  * read, and with false when it is driven again. exchange_any_held_by_caller returns whether this
  * process has any exchange that its caller holds. */
 void exchange_set_held_by_caller(exchange *x, bool held);
-
 bool exchange_any_held_by_caller(void);
 
 /* To be called around fork. The child starts with an empty free list. */

@@ -33,7 +33,7 @@ bool exchange_is_only_one(void) {
     return __atomic_load_n(&under_way, __ATOMIC_RELAXED) == 1;
 }
 
-static void free_hints(hint *h) {
+void hints_free(hint *h) {
     for (hint *following; h != NULL; h = following) {
         following = h->next;
         free(h->bytes);
@@ -49,7 +49,7 @@ static void empty(buffer *b) {
 
 /* Frees all but the read buffers, which the next call uses. */
 static void strip(exchange *x) {
-    free_hints(x->hints);
+    hints_free(x->hints);
     inflater_free(x->inflater);
     refusal_free(x->refused);
     buffer_free(&x->frame);

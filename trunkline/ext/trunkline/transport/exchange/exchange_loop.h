@@ -38,6 +38,8 @@ void exchange_loop_free(exchange_loop *l);
  * not move before exchange_loop_remove. An exchange that continues after that needs
  * exchange_join. */
 void exchange_loop_add(exchange_loop *l, member *m, exchange *x, void *owner);
+
+/* Removes a member, whose exchange still belongs to the caller; `m` may be freed or moved then. */
 void exchange_loop_remove(exchange_loop *l, member *m);
 
 /* Has the next drive step a member again that exchange_loop_next returned. */
@@ -54,6 +56,7 @@ member *exchange_loop_next(exchange_loop *l);
  * end. */
 void exchange_loop_drive(exchange_loop *l, nanoseconds until, const stop_request *stop);
 
+/* Returns whether exchange_loop_next would return a member. */
 bool exchange_loop_has_ready(const exchange_loop *l);
 
 /* exchange_loop_depart records that no thread drives the loop before exchange_loop_arrive; calls of

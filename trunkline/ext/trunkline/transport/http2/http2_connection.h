@@ -58,6 +58,7 @@ typedef struct http2_call {
  * now on. Returns false when out of memory; `c` is unchanged then. */
 bool http2_connection_begin(connection *c);
 
+/* Adds a reference. Returns `h`. */
 http2_connection *http2_connection_keep(http2_connection *h);
 
 /* Releases a reference; the last one closes the connection and frees it and its struct connection.
@@ -144,9 +145,12 @@ void http2_batch_flush(http2_batch *b, waker *own);
 /* Between these two the exchange loop is not driven, and calls of other drivers lead. */
 void http2_batch_depart(http2_batch *b);
 void http2_batch_arrive(http2_batch *b);
-http2_batch *http2_batch_new(void); /* one reference; NULL: no memory */
+
+/* Return a batch with one reference, or NULL without memory; add a reference, and return `b`;
+ * release one (NULL is fine), the last of which frees the batch. */
+http2_batch *http2_batch_new(void);
 http2_batch *http2_batch_keep(http2_batch *b);
-void http2_batch_drop(http2_batch *b); /* NULL is fine */
+void http2_batch_drop(http2_batch *b);
 
 /* To be called when the exchange loop is freed, while some of its calls may continue. Releases the
  * loop's reference. */
@@ -154,6 +158,8 @@ void http2_batch_close(http2_batch *b);
 
 /* ---- fork: for all of a pool's connections, under the pool's lock ---- */
 
+/* The lock is held during the fork. In the child the connection is dead, and its session is never
+ * used or freed. */
 void http2_connection_before_fork(http2_connection *h);
 void http2_connection_after_fork(http2_connection *h, bool child);
 

@@ -43,7 +43,11 @@ struct http2_connection {
 
 /* ---- http2_connection.c ---- */
 
+/* Reads once and parses the bytes; notes input for the calls, whose drivers are woken (`own`: see
+ * http2_call_note_input). Returns false when nothing has arrived or the connection has failed. */
 bool http2_connection_read_once(http2_connection *h, waker *own, nanoseconds now);
+
+/* Writes the session's output until there is none or the socket is full (see ->wants_write). */
 void http2_connection_write(http2_connection *h, waker *own, nanoseconds now);
 
 /* Fails the connection and its calls if its session ran out of memory. */

@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "resolve.h"
 #include "transport/events/portable.h"
-#include "resolve_queue.h"
-#include "resolve_system.h"
+#include "resolve_queue_internal.h"
+#include "resolve_system_internal.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

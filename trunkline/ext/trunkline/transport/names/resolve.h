@@ -13,14 +13,21 @@
 
 /*
  * Resolves names with getaddrinfo in a bounded set of native threads, with a cache
- * (resolve_cache.h) and a queue (resolve_queue.h). Callers that ask for the same name share one
- * look-up. A queued name that no caller waits for any more is not looked up; the result of a
- * running look-up is cached even then. All functions may be called by any thread.
+ * (resolve_cache_internal.h) and a queue (resolve_queue_internal.h). Callers that ask for the same
+ * name share one look-up. A queued name that no caller waits for any more is not looked up; the
+ * result of a running look-up is cached even then. All functions may be called by any thread.
  */
 typedef struct {
     struct sockaddr_storage address;
     socklen_t length;
 } endpoint;
+
+#define LOOKUP_LIMIT 1000        /* names whose results are cached */
+#define RESOLVE_MAX_ADDRESSES 64 /* per name; further addresses are dropped */
+#define RESOLVE_MAX_THREADS 320
+#define RESOLVE_MAX_UNKNOWN 304 /* look-ups of names that were not resolved before */
+#define RESOLVE_MAX_DOMAIN 288  /* look-ups of one domain */
+#define RESOLVE_MAX_QUEUED 4096 /* names that wait for their look-up */
 
 /* One caller's request for a name, and later its result. */
 typedef struct resolution resolution;

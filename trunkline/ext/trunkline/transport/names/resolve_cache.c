@@ -1,4 +1,4 @@
-#include "resolve_cache.h"
+#include "resolve_cache_internal.h"
 
 #include "protocol/hash.h"
 

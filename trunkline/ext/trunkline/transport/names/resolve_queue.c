@@ -1,4 +1,4 @@
-#include "resolve_queue.h"
+#include "resolve_queue_internal.h"
 
 #include "protocol/hash.h"
 

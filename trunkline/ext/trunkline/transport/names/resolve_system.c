@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "resolve_system.h"
+#include "resolve_system_internal.h"
 
 #include <errno.h>
 #include <netdb.h>

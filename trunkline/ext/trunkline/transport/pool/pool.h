@@ -114,9 +114,9 @@ void pool_reconsider(pool *p, connection *c);
 /* Closes a connection that was in use; a waiting call may open another. */
 void pool_discard(pool *p, connection *c, bool notify);
 
-/* Closes the connections that the client family `owner` opened (0: all): idle ones now, those in
- * use when they are returned. Returns how many were idle. */
-uint32_t pool_close_idle(pool *p, uint64_t owner);
+/* Closes the connections that clients of the PoolHandle with the id `owner_id` opened (0: all):
+ * idle ones now, those in use when they are returned. Returns how many were idle. */
+uint32_t pool_close_idle(pool *p, uint64_t owner_id);
 
 /* Frees descriptors: closes some idle connections of every pool, the longest idle first; when there
  * is none, the unused wakers. Returns false when nothing was closed. */
@@ -130,6 +130,7 @@ typedef struct {
     uint64_t connections, idle, in_use, waiting, opened, reused, closed;
 } pool_stats;
 
+/* Fills in *out; all of its counts are of one moment. */
 void pool_count(pool *p, pool_stats *out);
 
 /* To be called around fork (see fork.c). All locks are held during the fork, so that the child

@@ -60,6 +60,7 @@ nanoseconds pool_reap_all(nanoseconds now);
 
 /* ---- pool_queue.c ---- */
 
+/* Add the ticket to the bucket's queue, where its wait begins, or remove it. */
 void pool_queue_append(pool *p, bucket *b, pool_ticket *t);
 void pool_queue_remove(pool *p, pool_ticket *t);
 
@@ -99,8 +100,11 @@ const bucket *pool_bucket_known(pool *p, const route *r); /* NULL: none */
 void pool_bucket_tidy(pool *p, bucket *b);
 void pool_buckets_free(pool *p); /* frees the kept buckets */
 
+/* Add to, or remove from, the pool's list of all connections, and count them. */
 void pool_all_add(pool *p, connection *c);
 void pool_all_remove(pool *p, connection *c);
+
+/* Adds an idle connection to the bucket's and the pool's, as the most recently used. */
 void pool_idle_push(pool *p, bucket *b, connection *c);
 connection *pool_idle_take(pool *p, bucket *b); /* the most recently used; NULL: none */
 

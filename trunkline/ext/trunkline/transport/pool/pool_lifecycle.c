@@ -10,11 +10,12 @@ static list registry; /* all pools */
 
 /* ---- closing idle connections ---- */
 
-static uint32_t close_idle_if(pool *p, uint64_t owner, nanoseconds due_by, nanoseconds *next_due) {
+static uint32_t close_idle_if(pool *p, uint64_t owner_id, nanoseconds due_by,
+                              nanoseconds *next_due) {
     list evicted = {0};
     pthread_mutex_lock(&p->lock);
     LIST_EACH (connection, c, &p->idle, idle_node) {
-        if (c->idle_until > due_by || (owner != 0 && c->owner != owner)) {
+        if (c->idle_until > due_by || (owner_id != 0 && c->owner_id != owner_id)) {
             *next_due = clock_earlier(*next_due, c->idle_until);
             continue;
         }
@@ -26,12 +27,13 @@ static uint32_t close_idle_if(pool *p, uint64_t owner, nanoseconds due_by, nanos
     return pool_close_evicted(&evicted);
 }
 
-uint32_t pool_close_idle(pool *p, uint64_t owner) {
+uint32_t pool_close_idle(pool *p, uint64_t owner_id) {
     nanoseconds unused = NEVER;
     pthread_mutex_lock(&p->lock);
-    LIST_EACH (connection, c, &p->all, pool_node) c->unwanted |= owner == 0 || c->owner == owner;
+    LIST_EACH (connection, c, &p->all, pool_node)
+        c->unwanted |= owner_id == 0 || c->owner_id == owner_id;
     pthread_mutex_unlock(&p->lock);
-    return close_idle_if(p, owner, NEVER, &unused);
+    return close_idle_if(p, owner_id, NEVER, &unused);
 }
 
 #define ROOM_AT_ONCE 8 /* connections closed in each pool; callers that need more call again */

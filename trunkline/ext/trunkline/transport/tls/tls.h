@@ -106,9 +106,11 @@ bool tls_drained(const tls *t);
  * for data, the end of the connection or an error. */
 bool tls_check_alive(tls *t);
 
-const char *tls_version(const tls *t); /* "TLSv1.3" */
+/* After the handshake, return the version ("TLSv1.3") and the cipher suite, both static; the ALPN
+ * result, owned by `t` (NULL: none); and whether a stored session was resumed. */
+const char *tls_version(const tls *t);
 const char *tls_cipher(const tls *t);
-const char *tls_protocol(const tls *t); /* the ALPN result; NULL: none */
+const char *tls_protocol(const tls *t);
 bool tls_resumed(const tls *t);
 
 /* Returns how many bytes of application data were handed to the socket; a record that was written

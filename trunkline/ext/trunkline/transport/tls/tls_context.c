@@ -16,7 +16,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static tls_context *newest;
+static list contexts; /* the registry; the newest first */
 static uint64_t last_id;
 
 /* Changes no shared state of OpenSSL, because Ruby may use it in the same process, and registers no
@@ -254,8 +254,7 @@ static tls_context *make(const tls_options *o, const tls_authorities *a, char *k
     }
     c->key = key;
     c->references = 1;
-    c->next = newest;
-    newest = c;
+    list_prepend(&contexts, &c->node);
     return c;
 }
 
@@ -263,22 +262,23 @@ static tls_context *make(const tls_options *o, const tls_authorities *a, char *k
  * tls_context_obtain takes the lock, and tls_context_keep needs a reference. */
 static void forget_unused(void) {
     int count = 0;
-    for (tls_context **link = &newest; *link != NULL;) {
-        tls_context *c = *link;
+    LIST_EACH (tls_context, c, &contexts, node) {
         bool unused = __atomic_load_n(&c->references, __ATOMIC_ACQUIRE) == 1;
-        if (++count > TLS_CONTEXTS && unused) {
-            *link = c->next;
-            destroy(c);
-        } else {
-            link = &c->next;
-        }
+        if (++count <= TLS_CONTEXTS || !unused) continue;
+        list_remove(&contexts, &c->node);
+        destroy(c);
     }
+}
+
+static tls_context *find(const char *key) {
+    LIST_EACH (tls_context, c, &contexts, node)
+        if (strcmp(c->key, key) == 0) return c;
+    return NULL;
 }
 
 static tls_context *find_or_make(const tls_options *o, const tls_authorities *a, char *key,
                                  failure *f) {
-    tls_context *c = newest;
-    while (c != NULL && strcmp(c->key, key) != 0) c = c->next;
+    tls_context *c = find(key);
     if (c != NULL) {
         free(key);
         return tls_context_keep(c);

@@ -2,6 +2,7 @@
 #define TRUNKLINE_TRANSPORT_TLS_TLS_INTERNAL_H
 
 #include "tls.h"
+#include "protocol/list.h"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -30,8 +31,8 @@ struct tls_context {
     bool system;           /* ca_file and ca_path are the system's */
     int keylog;            /* a descriptor, or -1 */
     char authorities[112]; /* a description of the CA certificates, for error messages */
-    tls_context *next;
     /* The registry's lock guards the fields below. */
+    list_node node;    /* in the registry */
     SSL_CTX *ssl;      /* with the certificates as they were when `key` was made */
     uint64_t sessions; /* the number under which its sessions are stored */
     char *key;         /* all options, and the state of all files that they name; owned */
@@ -120,6 +121,9 @@ void tls_session_forget_all(void);
 
 /* tls_verify.c. Sets SNI and the name that the certificate must have. Returns false with *f. */
 bool tls_verify_expect(tls *t, failure *f);
+
+/* OpenSSL's callback for each certificate: returns 1 to accept it, 0 to refuse it, with a text in
+ * ->certificate_error. */
 int tls_verify_callback(int good, X509_STORE_CTX *store);
 /* Verifies again after the handshake, because OpenSSL does not verify a resumed session. False: see
  * t->certificate_error. */
@@ -135,6 +139,8 @@ bool tls_refused(failure *f);
 /* tls_words.c. Writes a text for the oldest error in OpenSSL's queue, clears the queue, and returns
  * `text`. */
 const char *tls_words(char *text, size_t size);
+
+/* Fills in FAILURE_OUT_OF_MEMORY and clears OpenSSL's queue. Returns false. */
 bool tls_no_memory(failure *f);
 
 #endif

@@ -173,8 +173,8 @@ static X509_STORE *stand_in(other *o) {
         return NULL;
     }
     o->functions.X509_STORE_up_ref(o->store);
-    void *settings = o->functions.X509_STORE_get0_param(o->store);
-    X509_STORE_set_flags(engine_store, o->functions.X509_VERIFY_PARAM_get_flags(settings));
+    void *parameters = o->functions.X509_STORE_get0_param(o->store);
+    X509_STORE_set_flags(engine_store, o->functions.X509_VERIFY_PARAM_get_flags(parameters));
     return engine_store;
 }
 

@@ -11,14 +11,16 @@
 #define st_mtim st_mtimespec
 #endif
 
-typedef struct ca_set ca_set;
-struct ca_set {
-    char *key;
-    X509_STORE *store;
-    ca_set *next;
-};
+/* One set of CA files, parsed. */
+typedef struct {
+    char *key;         /* owned; the files and their state */
+    X509_STORE *store; /* owned; one reference */
+    list_node node;    /* in `sets` */
+} ca_set;
 
-static ca_set *newest; /* guarded by the registry's lock */
+/* The last sets, the least recently used first. The registry's lock guards both. */
+static list sets;
+static int set_count;
 
 /* Where distributions keep CA certificates, for an OpenSSL that was built for other paths. */
 static const char *const bundles[] = {
@@ -140,14 +142,20 @@ static char *describe(const tls_authorities *a) {
 }
 
 static void forget_oldest(void) {
-    ca_set **link = &newest;
-    for (int i = 0; *link != NULL && i < TLS_STORES; i++) link = &(*link)->next;
-    ca_set *set = *link;
-    if (set == NULL) return;
-    *link = NULL;
+    ca_set *set = LIST_ITEM(list_shift(&sets), ca_set, node);
+    set_count--;
     X509_STORE_free(set->store);
     free(set->key);
     free(set);
+}
+
+static ca_set *find_set(const char *key) {
+    LIST_EACH (ca_set, set, &sets, node) {
+        if (strcmp(set->key, key) != 0) continue;
+        list_touch(&sets, &set->node);
+        return set;
+    }
+    return NULL;
 }
 
 static ca_set *make_set(char *key, const tls_authorities *a, failure *f) {
@@ -162,9 +170,8 @@ static ca_set *make_set(char *key, const tls_authorities *a, failure *f) {
         return NULL;
     }
     set->key = key;
-    set->next = newest;
-    newest = set;
-    forget_oldest();
+    list_append(&sets, &set->node);
+    if (++set_count > TLS_STORES) forget_oldest();
     return set;
 }
 
@@ -177,8 +184,7 @@ X509_STORE *tls_store_obtain(const tls_authorities *a, failure *f) {
         tls_no_memory(f);
         return NULL;
     }
-    ca_set *set = newest;
-    while (set != NULL && strcmp(set->key, key) != 0) set = set->next;
+    ca_set *set = find_set(key);
     if (set != NULL)
         free(key);
     else if ((set = make_set(key, a, f)) == NULL)

@@ -184,7 +184,7 @@ static void test_a_call_outlives_its_settings_to_be_freed(void) {
 
 /* When the leader belongs to an exchange loop that is not being driven, other threads must take
  * over the connection. */
-static void test_a_poller_away_holds_nobody_up(void) {
+static void test_a_leader_away_holds_nobody_up(void) {
     begin_test("al");
     call_options s = make_options(4);
     exchange_free(call(&s));
@@ -208,7 +208,7 @@ static void test_a_poller_away_holds_nobody_up(void) {
     end_test();
 }
 
-static void test_a_poller_keeps_to_the_stream_limit(void) {
+static void test_a_loop_keeps_to_the_stream_limit(void) {
     static one_call calls[CALLS];
     most_streams = 8;
     begin_test("");
@@ -280,8 +280,8 @@ int main(void) {
     RUN(test_a_call_given_up_leaves_the_connection_usable());
     RUN(test_a_composed_request_counts_as_sent());
     RUN(test_a_call_outlives_its_settings_to_be_freed());
-    RUN(test_a_poller_away_holds_nobody_up());
-    RUN(test_a_poller_keeps_to_the_stream_limit());
+    RUN(test_a_leader_away_holds_nobody_up());
+    RUN(test_a_loop_keeps_to_the_stream_limit());
     RUN(test_a_child_has_connections_of_its_own());
     peer_stop();
     return check_report();

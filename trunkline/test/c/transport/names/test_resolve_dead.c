@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #include "transport/names/resolve.h"
-#include "transport/names/resolve_queue.h"
+#include "transport/names/resolve_queue_internal.h"
 #include "sockets.h"
 
 #include <netdb.h>

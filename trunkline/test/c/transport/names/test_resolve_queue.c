@@ -1,4 +1,4 @@
-#include "transport/names/resolve_queue.h"
+#include "transport/names/resolve_queue_internal.h"
 #include "sockets.h"
 
 /* The queue without any look-up; the test sets the time. */

@@ -257,8 +257,9 @@ static void *take_and_give(void *argument) {
             result = pool_turn(p, &w, &c);
         }
         if (result != POOL_CONNECTION) return "no connection";
-        if (__atomic_exchange_n(&c->owner, 99, __ATOMIC_ACQ_REL) == 99) return "two had it at once";
-        __atomic_store_n(&c->owner, 1, __ATOMIC_RELEASE);
+        if (__atomic_exchange_n(&c->owner_id, 99, __ATOMIC_ACQ_REL) == 99)
+            return "two had it at once";
+        __atomic_store_n(&c->owner_id, 1, __ATOMIC_RELEASE);
         give_back(p, c);
     }
     waker_drop(own);

@@ -1,5 +1,5 @@
-#ifndef TRUNKLINE_TRANSPORT_DIAL_DIAL_CONNECT_H
-#define TRUNKLINE_TRANSPORT_DIAL_DIAL_CONNECT_H
+#ifndef TRUNKLINE_TRANSPORT_DIAL_DIAL_CONNECT_INTERNAL_H
+#define TRUNKLINE_TRANSPORT_DIAL_DIAL_CONNECT_INTERNAL_H
 
 #include "dial.h"
 
@@ -21,6 +21,8 @@ io_result connecting_step(connecting *c, nanoseconds now, int *descriptor, const
                           failure *f);
 
 nanoseconds connecting_due(const connecting *c); /* when to step even without an event */
+
+/* As dial_wait: fills at most `room` entries and returns how many. */
 int connecting_entries(const connecting *c, struct pollfd *entries, int room);
 
 /* Fills in FAILURE_CONNECT_TIMEOUT with the addresses that did not answer, and those that

@@ -1,5 +1,5 @@
-#ifndef TRUNKLINE_PROTOCOL_CODINGS_INFLATE_CODING_H
-#define TRUNKLINE_PROTOCOL_CODINGS_INFLATE_CODING_H
+#ifndef TRUNKLINE_PROTOCOL_CODINGS_INFLATE_CODING_INTERNAL_H
+#define TRUNKLINE_PROTOCOL_CODINGS_INFLATE_CODING_INTERNAL_H
 
 #include "protocol/failure_codes.h"
 
@@ -40,6 +40,7 @@ extern const content_coding coding_brotli;
 extern const content_coding coding_zstd;
 #endif
 
+/* Moves the input on by `taken` bytes and the output by `given`. */
 static inline void coding_used(coding_span *span, size_t taken, size_t given) {
     span->input += taken;
     span->input_length -= taken;

@@ -1,7 +1,7 @@
-#ifndef TRUNKLINE_TRANSPORT_NAMES_RESOLVE_QUEUE_H
-#define TRUNKLINE_TRANSPORT_NAMES_RESOLVE_QUEUE_H
+#ifndef TRUNKLINE_TRANSPORT_NAMES_RESOLVE_QUEUE_INTERNAL_H
+#define TRUNKLINE_TRANSPORT_NAMES_RESOLVE_QUEUE_INTERNAL_H
 
-#include "resolve_cache.h"
+#include "resolve_cache_internal.h"
 
 /*
  * Chooses which name is looked up next, and when. getaddrinfo cannot be cancelled: a name whose
@@ -19,10 +19,6 @@
  */
 #define RESOLVE_AT_ONCE 32
 #define RESOLVE_PACE (20 * MILLISECOND)
-#define RESOLVE_MAX_THREADS 320
-#define RESOLVE_MAX_UNKNOWN 304 /* look-ups of names that were not resolved before */
-#define RESOLVE_MAX_DOMAIN 288  /* look-ups of one domain */
-#define RESOLVE_MAX_QUEUED 4096 /* names that wait for their look-up */
 
 /* Appends the name; the queue keeps no reference to it. Returns false when out of memory. */
 bool lookup_queue_add(lookup *name);
@@ -33,6 +29,7 @@ void lookup_queue_remove(lookup *name); /* removes a queued name */
  * start now; *when is lowered to the time when one may. */
 lookup *lookup_queue_take(nanoseconds now, nanoseconds *when);
 
+/* To be called when the look-up of a name that was taken is over. */
 void lookup_queue_finished(lookup *name);
 
 /* Returns the name to drop when the queued `newcomer` is one too many: the oldest name of its
@@ -40,6 +37,7 @@ void lookup_queue_finished(lookup *name);
  * queued. */
 lookup *lookup_queue_surplus(const lookup *newcomer);
 
+/* Return the number of queued names, and of running look-ups. */
 size_t lookup_queue_length(void);
 unsigned lookup_queue_running(void);
 

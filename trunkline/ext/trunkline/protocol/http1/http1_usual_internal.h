@@ -1,5 +1,5 @@
-#ifndef TRUNKLINE_PROTOCOL_HTTP1_HTTP1_USUAL_H
-#define TRUNKLINE_PROTOCOL_HTTP1_HTTP1_USUAL_H
+#ifndef TRUNKLINE_PROTOCOL_HTTP1_HTTP1_USUAL_INTERNAL_H
+#define TRUNKLINE_PROTOCOL_HTTP1_HTTP1_USUAL_INTERNAL_H
 
 #include "http1.h"
 
@@ -26,10 +26,12 @@ static inline http1_lanes http1_between(http1_lanes bytes, uint8_t first, uint8_
     return (http1_lanes)((http1_signed_lanes)(bytes + up) > (int8_t)(first + up - 1));
 }
 
+/* Marks the bytes that a usual name consists of: ASCII letters and "-". */
 static inline http1_lanes http1_usual_in_name(http1_lanes bytes) {
     return http1_between(bytes | 0x20, 'a', 'z') | (http1_lanes)(bytes == '-');
 }
 
+/* Marks the bytes that a usual value consists of: visible ASCII and spaces. */
 static inline http1_lanes http1_usual_in_value(http1_lanes bytes) {
     return http1_between(bytes, ' ', '~');
 }

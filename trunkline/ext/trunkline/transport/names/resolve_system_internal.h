@@ -1,9 +1,7 @@
-#ifndef TRUNKLINE_TRANSPORT_NAMES_RESOLVE_SYSTEM_H
-#define TRUNKLINE_TRANSPORT_NAMES_RESOLVE_SYSTEM_H
+#ifndef TRUNKLINE_TRANSPORT_NAMES_RESOLVE_SYSTEM_INTERNAL_H
+#define TRUNKLINE_TRANSPORT_NAMES_RESOLVE_SYSTEM_INTERNAL_H
 
-#include "resolve_cache.h"
-
-#define RESOLVE_MAX_ADDRESSES 64 /* per name; further addresses are dropped */
+#include "resolve_cache_internal.h"
 
 /* Looks up `host` with getaddrinfo (or `other`, whose results `release` frees), and blocks until it
  * is done. Fills in *result, whose list the caller owns: addresses in the order of RFC 6724, or why

@@ -1,15 +1,14 @@
-#ifndef TRUNKLINE_TRANSPORT_NAMES_RESOLVE_CACHE_H
-#define TRUNKLINE_TRANSPORT_NAMES_RESOLVE_CACHE_H
+#ifndef TRUNKLINE_TRANSPORT_NAMES_RESOLVE_CACHE_INTERNAL_H
+#define TRUNKLINE_TRANSPORT_NAMES_RESOLVE_CACHE_INTERNAL_H
 
 #include "protocol/list.h"
 #include "resolve.h"
 
 /*
  * The names that have a result, are queued, or are being looked up. At most LOOKUP_LIMIT names with
- * a result are kept; the least recently used one is evicted. resolve_queue.h limits the other
- * names. The caller of each function holds the lock of resolve.c.
+ * a result are kept; the least recently used one is evicted. resolve_queue_internal.h limits the
+ * other names. The caller of each function holds the lock of resolve.c.
  */
-#define LOOKUP_LIMIT 1000            /* names with a result */
 #define LOOKUP_FRESH (60 * SECOND)   /* how long a result is used */
 #define LOOKUP_FAILED_FRESH (SECOND) /* how long a failure is used */
 
