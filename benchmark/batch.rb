@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Measures many concurrent requests, compared with other clients that support them; `rake bench:batch` runs it.
-# support/settings.rb lists its options.
+# support/benchmark_options.rb lists its options.
 
 require_relative "support/program"
 %w[in_flight slow_origin queued reach_streams].each { |group| require_relative "figures/#{group}" }

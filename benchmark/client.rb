@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Measures the client, one call at a time, compared with other clients; `rake bench:client` runs it. support/settings.rb
-# lists its options.
+# Measures the client, one call at a time, compared with other clients; `rake bench:client` runs it.
+# support/benchmark_options.rb lists its options.
 
 require_relative "support/program"
 %w[one_at_a_time objects listeners cache_hits fresh_tls threads download footprint].each do |group|

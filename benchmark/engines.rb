@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Measures the engine in Ruby, compared with other clients and with the engine in C; `rake bench:engines` runs it.
-# support/settings.rb lists its options.
+# support/benchmark_options.rb lists its options.
 
 require_relative "support/program"
 require_relative "figures/engines"

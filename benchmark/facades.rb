@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Measures each facade, compared with the library that it replaces; `rake bench:facades` runs it. support/settings.rb
-# lists its options.
+# Measures each facade, compared with the library that it replaces; `rake bench:facades` runs it.
+# support/benchmark_options.rb lists its options.
 
 require_relative "support/program"
 %w[facade parallel].each { |group| require_relative "figures/#{group}" }

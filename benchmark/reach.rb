@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Measures HTTP/2, fibers, proxies, and calls while another thread computes; `rake bench:reach` runs it.
-# support/settings.rb lists its options.
+# support/benchmark_options.rb lists its options.
 
 require_relative "support/program"
 %w[streams single download fibers proxy].each { |group| require_relative "figures/reach_#{group}" }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Measures the calls that services make: distinct URLs, and POSTs of JSON; `rake bench:real` runs it.
-# support/settings.rb lists its options.
+# support/benchmark_options.rb lists its options.
 
 require_relative "support/program"
 require_relative "support/service"
@@ -22,16 +22,19 @@ end
 net_http = { ours: peers::Trunkline, other: peers::NetHTTP, label: "Net::HTTP, started", cpu: [0.40, 0.27] }
 faraday = { ours: peers::FaradayOrdersOnTrunkline, other: peers::FaradayOrdersPersistent,
             label: peers::FaradayOrdersPersistent.label, cpu: [0.55, 0.45] }
-order = lambda do |title, ours:, other:, **rest|
-  figures::Order.new(title, ours, other, **rest)
+order = lambda do |way, ours:, other:, **rest|
+  figures::Order.new("POST of an order#{way}, distinct URLs", ours, other, **rest)
 end
 
 groups = {
-  "order" => [order.call("POST of an order", **net_http, objects: true),
-              order.call("POST of an order to Puma", **net_http, service: Bench::Service)],
-  "order_faraday" => [order.call("POST of an order through Faraday", **faraday, least: peers::FaradayOrdersAlone),
-                      order.call("POST of an order to Puma through Faraday", **faraday, service: Bench::Service)],
+  "order" => [order.call("", **net_http, objects: true),
+              order.call(" to Puma", **net_http, service: Bench::Service)],
+  "order_faraday" => [order.call(" through Faraday", **faraday, least: peers::FaradayOrdersAlone),
+                      order.call(" to Puma through Faraday", **faraday, service: Bench::Service)],
   "order_batch" => figures::OrdersInBatch.new,
+  "puma" => [figures::OneAtATime.new(:plain, path: origin::ORDERS, beside_peers: false, service: Bench::Service),
+             figures::InFlight.new(:plain, origin::ORDERS, urls: "distinct", curl: nil, concurrency: [50],
+                                                           service: Bench::Service)],
   "objects" => figures::Objects.new,
   "in_flight" => [*in_flight.call(:plain, origin::SMALL, [1.1, 1.4]), *in_flight.call(:plain, origin::ORDERS, nil)],
   "in_flight_tls" => [*in_flight.call(:tls, origin::SMALL, [1.2, 1.5]), *in_flight.call(:tls, origin::ORDERS, nil)],

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Measures streams: files, events, and JSON parsed as it arrives; `rake bench:streams` runs it. support/settings.rb
-# lists its options.
+# Measures streams: files, events, and JSON parsed as it arrives; `rake bench:streams` runs it.
+# support/benchmark_options.rb lists its options.
 
 require_relative "support/program"
 %w[download events json tokens].each { |figure| require_relative "figures/stream_#{figure}" }

@@ -4,16 +4,16 @@ require "bundler"
 
 namespace :bench do
   {
-    real: "Measure calls that are all different, and POSTs of JSON, beside libcurl, Net::HTTP and Faraday (about " \
-          "five minutes; BENCH_REPEATS, BENCH_SECONDS, BENCH_REQUESTS, BENCH_ONLY and BENCH_PEERS make it quicker)",
-    client: "Measure the client beside its peers (about ten minutes)",
-    batch: "Measure many requests at once beside other clients (about five minutes)",
-    facades: "Measure each facade beside the library that it replaces (about two minutes)",
-    reach: "Measure HTTP/2, fibers, proxies, and calls beside a thread that computes (about five minutes)",
-    bulk: "Measure bulk runs of a million URLs beside client.each (about six minutes)",
-    engines: "Measure the engine in Ruby beside other clients and the engine in C (about a minute)",
-    jruby: "Measure the engine in Ruby on JRuby beside MRI, manticore and Net::HTTP (a quarter of an hour; needs Java)",
-    streams: "Measure downloads, events, JSON as it comes and model streams beside other tools (about ten minutes)"
+    real: "Compare GETs of distinct URLs and POSTs of JSON with libcurl, Net::HTTP and Faraday (about seven " \
+          "minutes; BENCH_REPEATS, BENCH_SECONDS, BENCH_REQUESTS, BENCH_ONLY and BENCH_PEERS shorten it)",
+    client: "Compare the client with other clients, one call at a time (about ten minutes)",
+    batch: "Compare concurrent requests with other clients (about eight minutes)",
+    facades: "Compare each facade with the library that it replaces (about two minutes)",
+    reach: "Compare HTTP/2, fibers, proxies, and calls beside a computing thread (about five minutes)",
+    bulk: "Compare bulk runs of a million distinct URLs with client.each (about six minutes)",
+    engines: "Compare the engine in Ruby with other clients and the engine in C (about a minute)",
+    jruby: "Compare the engine in Ruby on JRuby with MRI, manticore and Net::HTTP (about twenty minutes; needs Java)",
+    streams: "Compare downloads, events, streamed JSON and model streams with other tools (about three minutes)"
   }.each do |name, description|
     desc description
     task(name => :compile) do

@@ -13,27 +13,28 @@ task :ci do
     "Ruby style (RuboCop)" => "lint",
     "Signatures (RBS)" => "signatures",
     "C format (clang-format)" => "format:check",
-    "C includes go one way" => "includes:check",
+    "C includes follow the order of the layers" => "includes:check",
+    "Files and C functions are short" => "sizes:check",
     "Extensions compile without a warning (gcc, clang)" => "compile:pedantic",
     **suites.transform_keys { |folder| "#{folder}: the Ruby suite" },
     "trunkline: TLS with two copies of OpenSSL" => "package:two_openssls",
-    "Packages, installed into a GEM_HOME of their own" => "package:test",
-    "Packages without a compiler, and for JRuby" => "package:engines",
-    "trunkline: tests notice that a safety rule is missing" => "mutants:quick",
-    "trunkline: a part of its suite on the engine in Ruby" => "engines:quick",
-    "trunkline: what the engine in Ruby leaves out of it" => "engines:left_out",
-    "trunkline: the same bytes to both engines" => "engines:fuzz:quick",
+    "Packages, installed into a separate GEM_HOME" => "package:test",
+    "Packages installed without a compiler, and on JRuby" => "package:engines",
+    "trunkline: tests fail when a safety rule is removed" => "mutants:quick",
+    "trunkline: part of the suite on the engine in Ruby" => "engines:quick",
+    "trunkline: tests left out on the engine in Ruby" => "engines:left_out",
+    "trunkline: both engines read the same bytes alike" => "engines:fuzz:quick",
     "protocol/: unit tests, plain and sanitized" => "protocol:test",
     "transport/: unit tests, plain and sanitized" => "transport:test",
-    "transport/: unit tests without epoll, eventfd, ppoll" => "transport:test:poll",
+    "transport/: unit tests, built without epoll, eventfd, ppoll" => "transport:test:poll",
     "protocol/: fuzzing" => "protocol:fuzz",
-    "WebMock's examples, for clients and of Net::HTTP" => "webmock",
-    "trunkline: what waits, without epoll, eventfd, ppoll" => "poll:quick",
-    "trunkline: a minute of chaos" => "chaos:quick",
+    "WebMock's examples, for clients and for Net::HTTP" => "webmock",
+    "trunkline: tests that wait, built without epoll, eventfd, ppoll" => "poll:quick",
+    "trunkline: a minute of random faults, kills and forks" => "chaos:quick",
     "Examples in the documentation" => "docs:test",
     "Figures in the READMEs" => "figures:check"
   }
   exit(CI.new(sections, alone: %w[trunkline:test poll:quick],
-                        quiet: %w[lint signatures format:check includes:check compile:pedantic protocol:test
-                                  protocol:fuzz figures:check]).run)
+                        quiet: %w[lint signatures format:check includes:check sizes:check compile:pedantic
+                                  protocol:test protocol:fuzz figures:check]).run)
 end

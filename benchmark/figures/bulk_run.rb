@@ -13,10 +13,10 @@ module Bench
       MOST_MEGABYTES = 100
       RUNNER = File.expand_path("../support/bulk_runner.rb", __dir__)
 
-      def title = "A bulk run"
+      def title = "A bulk run, distinct URLs"
 
       def call(suite)
-        @count = suite.settings.requests
+        @count = suite.options.requests
         url = "#{suite.origin.plain}#{Origin::SMALL}"
         pairs = suite.repeat { %w[each bulk].shuffle.to_h { |way| [way, run(way, url)] } }
         figures(pairs).each { |figure| suite.add(figure) }
@@ -27,11 +27,11 @@ module Bench
       def figures(pairs)
         ratios = pairs.map { |pair| pair["each"].fetch("seconds") / pair["bulk"].fetch("seconds") }
         runs = pairs.map { |pair| pair["bulk"] }
-        [Figure.of(ratios, name: "#{@count} URLs in one run: requests/s against client.each", unit: "x", bar: BAR),
-         Figure.of(runs.map { |run| @count / run.fetch("seconds") }, name: "#{@count} URLs in one run: requests/s",
-                                                                     unit: "1/s"),
+        what = "#{@count} distinct URLs in one run"
+        [Figure.of(ratios, name: "#{what}: requests/s against client.each", unit: "x", bar: BAR),
+         Figure.of(runs.map { |run| @count / run.fetch("seconds") }, name: "#{what}: requests/s", unit: "1/s"),
          Figure.of(runs.map { |run| run.fetch("peak").fdiv(1024 * 1024) },
-                   name: "#{@count} URLs in one run: memory at its most", unit: "MB", better: "lower",
+                   name: "#{what}: memory at its most", unit: "MB", better: "lower",
                    bar: MOST_MEGABYTES)]
       end
 

@@ -10,7 +10,7 @@ module Bench
       LATE_REACH = 3
       ENOUGH = 3 # runs in which the control was in time
 
-      def title = "200 MB over TLS"
+      def title = "200 MB over TLS, one transfer"
 
       def call(suite)
         raise Tools::Failed, CurlTool.missing if CurlTool.missing
@@ -44,8 +44,8 @@ module Bench
 
       def add_time(suite, samples)
         ratios = samples.map { |sample| sample[:streamed][:wall] / sample[:control][:output].to_f }
-        suite.add(Figure.of(ratios, name: "200 MB TLS download: time against the curl tool's", unit: "x", bar: 1.25,
-                                    reach: 1.0, better: "lower"))
+        suite.add(Figure.of(ratios, name: "200 MB TLS download, one transfer: time against the curl tool's", unit: "x",
+                                    bar: 1.25, reach: 1.0, better: "lower"))
       end
 
       # Runs in which even the control was late are left out: the machine was too busy.
@@ -57,10 +57,12 @@ module Bench
 
         noisy = samples.size - quiet.size
         left_out = "#{noisy} of #{samples.size} runs left out, in which the control was late too" if noisy.positive?
-        add_latest(suite, quiet, :streamed, "latest 1 ms tick of another thread during a 200 MB download",
+        add_latest(suite, quiet, :streamed,
+                   "latest 1 ms tick of another thread during a 200 MB download, one transfer",
                    bar: LATE_BAR, reach: LATE_REACH, note: left_out)
-        add_latest(suite, quiet, :whole, "latest 1 ms tick, with the body in one String")
-        add_latest(suite, quiet, :control, "latest 1 ms tick in the control, while the curl tool downloads")
+        add_latest(suite, quiet, :whole, "latest 1 ms tick, with the body in one String, one transfer")
+        add_latest(suite, quiet, :control,
+                   "latest 1 ms tick in the control, while the curl tool downloads, one transfer")
       end
 
       def add_latest(suite, samples, task, name, **rest)

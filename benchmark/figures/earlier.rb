@@ -24,7 +24,7 @@ module Bench
       end
 
       def call(suite)
-        commit = suite.settings.earlier
+        commit = suite.options.earlier
         library = Bench::Earlier.library(commit)
         label = "Trunkline at #{commit}"
         Competitors.open(suite, Work.gets(Origin::SMALL, urls: @urls, concurrency: @concurrency)) do |competitors|

@@ -11,7 +11,7 @@ module Bench
       def title = "Footprint of many calls"
 
       def call(suite)
-        count = suite.settings.requests
+        count = suite.options.requests
         held = suite.with_ours(base: suite.origin.plain) do |ours|
           ours.ask(:footprint, path: Origin::SMALL, count: count, limit: 60 + (count / SLOWEST_RATE))
         end
@@ -19,8 +19,8 @@ module Bench
         megabytes = grown[:rss_kb] / 1024.0
         suite.add(Figure.new(name: "growth of memory over #{count} requests, distinct URLs", unit: "MB",
                              value: megabytes, bar: FLAT_MB, better: "lower", samples: 1))
-        suite.add(Figure.new(name: "descriptors and threads left over", value: grown[:descriptors] + grown[:threads],
-                             unit: "", bar: 0, better: "lower", samples: 1))
+        suite.add(Figure.new(name: "descriptors and threads left over, distinct URLs", unit: "",
+                             value: grown[:descriptors] + grown[:threads], bar: 0, better: "lower", samples: 1))
       end
     end
   end

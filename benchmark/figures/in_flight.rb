@@ -22,8 +22,9 @@ module Bench
       # @param beside_peers [Integer, nil] the number in flight at which all other clients are measured too
       # @param ours [Hash] options of Peers::Trunkline; reuse_bodies: true when the libcurl program drops its bodies,
       # too
+      # @param service [Module, nil] Service: a server to call instead of the origin
       def initialize(origin, path, urls:, curl:, wrk: nil, concurrency: [10, 50], barred: [10, 50], beside_peers: nil,
-                     ours: {})
+                     ours: {}, service: nil)
         @origin = origin
         @path = path
         @urls = urls
@@ -33,16 +34,21 @@ module Bench
         @barred = barred
         @beside_peers = beside_peers
         @ours = ours
+        @service = service
       end
 
       def title
-        parts = ["GET#{" over TLS" if @origin == :tls} of #{Origin.describe(@path)}"]
+        parts = ["GET#{" over TLS" if @origin == :tls}#{" from Puma" if @service} of #{Origin.describe(@path)}"]
         parts.push(("bodies reused" if @ours[:reuse_bodies]), nopush, "#{@urls} URLs")
         parts.push("by #{@ours[:by]}") if @ours[:by]
         parts.compact.join(", ")
       end
 
-      def call(suite) = @concurrency.each { |concurrency| compare(suite, concurrency) }
+      def call(suite)
+        return @service.serve(suite) { |base| compare_all(suite, base) } if @service
+
+        compare_all(suite, suite.origin.public_send(@origin))
+      end
 
       private
 
@@ -53,9 +59,11 @@ module Bench
         @origin == :without_nopush ? "origin without tcp_nopush" : "origin with tcp_nopush"
       end
 
-      def compare(suite, concurrency)
+      def compare_all(suite, base) = @concurrency.each { |concurrency| compare(suite, base, concurrency) }
+
+      def compare(suite, base, concurrency)
         work = Work.gets(@path, urls: @urls, concurrency: concurrency)
-        Competitors.open(suite, work, base: suite.origin.public_send(@origin)) do |competitors|
+        Competitors.open(suite, work, base: base) do |competitors|
           competitors.add_first(Peers::Trunkline, **@ours)
           competitors.add_bare_curl
           competitors.add_wrk unless @origin == :tls

@@ -12,7 +12,7 @@ module Bench
       AFTER = "after Trunkline.on and off, beyond a process without"
       DURING = "with a listener of :call, beyond a process without"
 
-      def title = "What a listener costs a GET"
+      def title = "What a listener costs a GET, distinct URLs"
 
       def call(suite)
         samples = suite.repeat do

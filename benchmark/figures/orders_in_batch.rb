@@ -9,7 +9,7 @@ module Bench
       CONCURRENCY = 50
       CPU = [0.5, 0.35].freeze
 
-      def title = "POST of an order, #{CONCURRENCY} in flight"
+      def title = "POST of an order, distinct URLs, #{CONCURRENCY} in flight"
 
       def call(suite)
         suite.with_ours(base: suite.origin.plain) do |ours|
@@ -28,7 +28,7 @@ module Bench
       private
 
       def cost(suite, ours, concurrency)
-        taken = ours.ask(:orders, path: Origin::ORDERS, seconds: suite.settings.seconds,
+        taken = ours.ask(:orders, path: Origin::ORDERS, seconds: suite.options.seconds,
                                   **{ concurrency: concurrency }.compact)
         taken[:cpu] / taken[:requests] * 1e6
       end

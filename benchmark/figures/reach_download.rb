@@ -9,7 +9,7 @@ module Bench
     class ReachDownload
       BAR = 0.8
 
-      def title = "200 MB over HTTP/2"
+      def title = "200 MB over HTTP/2, one transfer"
 
       def call(suite)
         raise Tools::Failed, CurlTool.missing if CurlTool.missing

@@ -27,7 +27,7 @@ module Bench
       private
 
       def time(ours, suite)
-        taken = ours.ask(:gets, path: Origin::SMALL, urls: "distinct", seconds: suite.settings.seconds)
+        taken = ours.ask(:gets, path: Origin::SMALL, urls: "distinct", seconds: suite.options.seconds)
         taken[:wall] / taken[:requests]
       end
     end

@@ -33,7 +33,7 @@ module Bench
         opened = suite.origin.connections do
           HTTP2.with_ours(suite) do |ours|
             ours.ask(:lists, path: Origin::SMALL, urls: @urls, concurrency: CONCURRENCY,
-                             seconds: suite.settings.seconds)
+                             seconds: suite.options.seconds)
           end
         end
         suite.add(Figure.new(name: "#{title}: connections opened", value: opened, unit: "connections", bar: 1,

@@ -37,7 +37,7 @@ module Bench
 
       def cpu(ours, suite, concurrency)
         taken = ours.ask(:lists, path: Origin::SLOW, urls: "distinct", concurrency: concurrency,
-                                 seconds: suite.settings.seconds)
+                                 seconds: suite.options.seconds)
         taken[:cpu] / taken[:requests] * 1e6
       end
     end

@@ -22,7 +22,7 @@ module Bench
         puts cpu.call - before, bytes
       RUBY
 
-      def title = "200 MB into a file"
+      def title = "200 MB into a file, one transfer"
 
       def call(suite)
         raise Tools::Failed, CurlTool.missing if CurlTool.missing

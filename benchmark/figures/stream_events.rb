@@ -17,14 +17,16 @@ module Bench
       WORK = File.expand_path("../support/stream_work.rb", __dir__)
       LIB = File.expand_path("../../trunkline/lib", __dir__)
 
-      def title = "#{COUNT} small events and lines"
+      def title = "#{COUNT} small events and lines, no network"
 
       def call(suite)
         BARS.each do |(ours, theirs), (what, bar)|
           pairs = suite.repeat { [ours, theirs].shuffle.to_h { |who| [who, seconds(who)] } }
-          suite.add(Figure.of(pairs.map { |pair| COUNT / pair[ours] }, name: "#{what} in a second of CPU", unit: "/s"))
+          suite.add(Figure.of(pairs.map { |pair| COUNT / pair[ours] }, unit: "/s",
+                                                                       name: "#{what} in a second of CPU, no network"))
           suite.add(Figure.of(pairs.map { |pair| pair[theirs] / pair[ours] },
-                              name: "#{what}: speed against #{NAMES.fetch(theirs, theirs)}", unit: "x", bar: bar))
+                              name: "#{what}, no network: speed against #{NAMES.fetch(theirs, theirs)}",
+                              unit: "x", bar: bar))
         end
       end
 

@@ -20,20 +20,21 @@ module Bench
       }.freeze
       READER = File.expand_path("../support/json_reader.rb", __dir__)
 
-      def title = "JSON as it comes"
+      def title = "JSON parsed as it arrives"
 
       def call(suite)
         JSONOrigin.run do |url|
           KINDS.each do |kind, words|
-            compare(suite, "64 MB, an array of #{words}: each_json against JSON.parse of the whole",
+            compare(suite, "64 MB, an array of #{words}, one transfer: each_json against JSON.parse of the whole",
                     "#{url}/array/#{kind}", "each_json", "json")
           end
-          compare(suite, "64 MB of lines: each_json against JSON.parse of each", "#{url}/lines/objects", "each_json",
-                  "json_lines")
-          compare(suite, "a member of each object in 64 MB: each_json of its path against JSON.parse of the whole",
-                  "#{url}/array/objects", "each_json_path", "json")
-          memory(suite, "growth of memory over an array of 1 GB", "#{url}/array/objects")
-          memory(suite, "growth of memory over an array of 1 GB, strings of 20 KB", "#{url}/array/long_strings")
+          compare(suite, "64 MB of lines, one transfer: each_json against JSON.parse of each",
+                  "#{url}/lines/objects", "each_json", "json_lines")
+          compare(suite, "a member of each object in 64 MB, one transfer: each_json of its path against JSON.parse " \
+                         "of the whole", "#{url}/array/objects", "each_json_path", "json")
+          memory(suite, "growth of memory over an array of 1 GB, one transfer", "#{url}/array/objects")
+          memory(suite, "growth of memory over an array of 1 GB, strings of 20 KB, one transfer",
+                 "#{url}/array/long_strings")
         end
       end
 

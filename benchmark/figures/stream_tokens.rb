@@ -17,7 +17,7 @@ module Bench
       PROGRAM = File.expand_path("../support/token_streams.c", __dir__)
       LIMIT = 60
 
-      def title = "#{STREAMS} model streams side by side"
+      def title = "#{STREAMS} model streams side by side, POSTs to a repeated URL"
 
       def call(suite)
         program = Trunkline::Lab::Limits::Program.compile(PROGRAM, [])

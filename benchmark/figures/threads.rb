@@ -12,13 +12,13 @@ module Bench
         ratios = []
         opened = suite.origin.connections do
           suite.with_ours(base: suite.origin.plain, core: nil) do |ours|
-            ratios = suite.repeat { take(ours, suite.settings.seconds) }
+            ratios = suite.repeat { take(ours, suite.options.seconds) }
           end
         end
         suite.add(Figure.of(ratios, name: "ten threads, distinct URLs: requests/s against one thread", unit: "x",
                                     bar: 1.2))
-        suite.add(Figure.new(name: "connections opened for ten threads", value: opened, unit: "connections",
-                             bar: THREADS, better: "lower"))
+        suite.add(Figure.new(name: "connections opened for ten threads, distinct URLs", value: opened,
+                             unit: "connections", bar: THREADS, better: "lower"))
       end
 
       private

@@ -23,9 +23,9 @@ module Bench
     # Times all competitors against the first, our client, and adds the figures.
     # @return [PairedSamples]
     def call(competitors)
-      settings = @suite.settings
-      pairs = PairedSamples.new(competitors, ours: competitors.members.first, repeats: settings.repeats,
-                                             seconds: settings.seconds)
+      options = @suite.options
+      pairs = PairedSamples.new(competitors, ours: competitors.members.first, repeats: options.repeats,
+                                             seconds: options.seconds)
       add_ratios(pairs)
       pairs.by_member.each { |member, taken| add_cpu_ratio(member, taken) if @cpu_bars.key?(member.label) }
       competitors.members.each { |member| add_cost(member, pairs) }

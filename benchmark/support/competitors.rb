@@ -91,7 +91,7 @@ module Bench
 
     def check(digest)
       @expected ||= digest
-      raise PeerProcess::Failed, "its answer is not what the origin sent to the others" unless digest == @expected
+      raise PeerProcess::Failed, "its response differs from that to the others" unless digest == @expected
     end
   end
 end

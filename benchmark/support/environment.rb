@@ -13,13 +13,13 @@ module Bench
 
     module_function
 
-    def before = Lab::Environment.before.slice(:date, :machine, :load_before)
+    def before = Lab::Environment.before.slice(:date, :commit, :machine, :load_before)
 
     # @param noise [Lab::Noise] measured over the whole run
-    def after(environment, noise:, settings:, gems:)
+    def after(environment, noise:, options:, gems:)
       others = { foreign_cpu: noise.foreign, stolen_cpu: noise.stolen }.compact.transform_values { |cpu| cpu.round(3) }
       environment.merge(load_after: Lab::Environment.load, **others, versions: versions, clients: gems,
-                        settings: settings.to_h.compact, busy_before: environment[:load_before].first > BUSY)
+                        settings: options.to_h.compact, busy_before: environment[:load_before].first > BUSY)
     end
 
     # @return [String] how busy the machine was, for people

@@ -14,14 +14,14 @@ module Bench
 
     # Exits with status 1 when a figure misses its bar or a group could not be measured.
     def run
-      settings = Settings.from_environment
-      groups = chosen(settings)
+      options = BenchmarkOptions.from_environment
+      groups = chosen(options)
       environment = Environment.before
       noise = Lab::Noise.new
       Origin.open do |origin|
-        suite = Suite.new(origin, settings)
+        suite = Suite.new(origin, options)
         groups.each { |group| suite.run(group) }
-        report(suite, Environment.after(environment, noise: noise, settings: settings, gems: suite.versions))
+        report(suite, Environment.after(environment, noise: noise, options: options, gems: suite.versions))
       end
     rescue Origin::Missing => error
       abort error.message
@@ -31,17 +31,17 @@ module Bench
 
     private
 
-    def chosen(settings)
-      unknown = settings.only.to_a - @groups.keys
+    def chosen(options)
+      unknown = options.only.to_a - @groups.keys
       abort "BENCH_ONLY: no figures named #{unknown.join(", ")}; there are #{@groups.keys.join(", ")}" if unknown.any?
 
-      @groups.values_at(*(settings.only || @groups.keys)).flatten
+      @groups.values_at(*(options.only || @groups.keys)).flatten
     end
 
     def report(suite, environment)
       report = Report.new(environment: environment, figures: suite.figures, missing: suite.missing,
                           title: "#{@name.capitalize} benchmark")
-      files = report.write(suite.settings.results_folder, @name)
+      files = report.write(suite.options.results_folder, @name)
       warn "\nNot measured:", *suite.missing.map { |name, reason| "  #{name}: #{reason}" } if suite.missing.any?
       warn "\nWritten: #{files.join(", ")}"
       return if (suite.failures + suite.below_bar).empty?

@@ -42,11 +42,13 @@ module Bench
       machine = @environment[:machine]
       lines = ["#{@environment[:date]}; #{machine[:cores]} cores, #{machine[:cpu]}; #{machine[:kernel]}; " \
                "#{Environment.busy(@environment)}.",
-               @environment[:versions].map { |name, version| "#{name}: #{version}" }.join("; "),
+               *commit, @environment[:versions].map { |name, version| "#{name}: #{version}" }.join("; "),
                *client_versions, "Medians; in brackets the quartiles. Ratios are of pairs run right after each other."]
       lines << "**The machine was busy: read the figures with care.**" if @environment[:busy_before]
       lines
     end
+
+    def commit = @environment[:commit] ? ["Trunkline at commit #{@environment[:commit]}."] : []
 
     def client_versions
       versions = @environment[:clients].values

@@ -4,8 +4,8 @@ require "trunkline/lab/origins/puma"
 require_relative "lab"
 
 module Bench
-  # A Rack application under Puma, on the origin's core, that parses the JSON of a request and responds with the same
-  # JSON.
+  # A Rack application under Puma, on the origin's core, that parses the JSON of a POST and responds with the same
+  # JSON, and responds to a GET with 370 bytes of JSON.
   module Service
     THREADS = 16
 

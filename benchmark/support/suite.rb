@@ -3,16 +3,16 @@
 require_relative "competitors"
 require_relative "figure"
 require_relative "paired_samples"
-require_relative "settings"
+require_relative "benchmark_options"
 
 module Bench
   # The context of every group of figures: the origin, how much to measure, and where to add the results.
   class Suite
-    attr_reader :origin, :settings, :figures, :missing, :versions, :failures
+    attr_reader :origin, :options, :figures, :missing, :versions, :failures
 
-    def initialize(origin, settings)
+    def initialize(origin, options)
       @origin = origin
-      @settings = settings
+      @options = options
       @figures = []
       @missing = {}
       @versions = {}
@@ -49,10 +49,10 @@ module Bench
 
     def below_bar = figures.select { |figure| figure.holds == false }
 
-    def repeat(&block) = Array.new(settings.repeats, &block)
+    def repeat(&block) = Array.new(options.repeats, &block)
 
     def peers
-      Peer.all.select { |peer| settings.peers.nil? || settings.peers.include?(peer.id) || peer == Peers::Trunkline }
+      Peer.all.select { |peer| options.peers.nil? || options.peers.include?(peer.id) || peer == Peers::Trunkline }
     end
 
     def say(text) = warn(text)

@@ -115,8 +115,8 @@ module Bench
       end
     end
 
-    # Makes a number of calls with the open client.
-    def calls(path:, count:) = super(call: { path: path }, count: count, anew: false)
+    # Makes calls of distinct URLs with the open client.
+    def calls(path:, count:) = super(call: { path: path }, kind: "distinct", count: count, anew: false)
 
     # Ruby objects allocated per GET including the reading of status, one header field and body, without the URL.
     # @param concurrency [Integer, nil] number of requests in flight in batches
@@ -160,9 +160,10 @@ module Bench
     # Ruby objects allocated per order, without those of the caller's literals and of JSON.
     def order_objects(path:, count:)
       @peer.session do
-        text = JSON.generate(@peer.order(path, 1))
-        100.times { |number| @peer.order(path, number) }
-        orders = allocated { count.times { |number| @peer.order(path, number) } }
+        @number ||= Paths::FIRST
+        text = JSON.generate(@peer.order(path, @number += 1))
+        100.times { @peer.order(path, @number += 1) }
+        orders = allocated { count.times { @peer.order(path, @number += 1) } }
         callers = allocated { count.times { |number| Orders.callers_part(number, text) } }
         { objects: (orders - callers) / count.to_f, callers: callers / count.to_f }
       end

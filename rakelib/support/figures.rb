@@ -4,16 +4,20 @@ require "json"
 
 # Writes the figures in a README from the kept results of the benchmarks. The text between <!-- figures: NAME --> and
 # <!-- /figures --> is made from benchmark/readme/NAME.md, where
-# - {{FILE: figure's name}} is a figure of benchmark/results/FILE.json, with its spread; FILE is a benchmark's name, and
-#   BENCHMARK_HOST is its run on another host,
+# - {{FILE: figure's name}} is a figure of benchmark/results/FILE.json, with its spread, and with BUSY_MARK when the
+#   machine was busy or noisy; FILE is a benchmark's name, and BENCHMARK_HOST is its run on another host,
 # - {{host: FILE}} is the processor and the day of that run,
 # - {{environment: FILE, ...}} lists the machines and versions of these files,
-# - {{busy: FILE, ...}} says how busy the machine was during these runs.
+# - {{machines: FILE, ...}} lists the kinds of machines of these runs,
+# - {{busy: FILE, ...}} says how busy the machines were during these runs,
+# - {{busy_runs: FILE, ...}} explains BUSY_MARK and names the runs that have it.
 # A figure that has not been measured yet is replaced by "not measured", and listed by #missing.
 class Figures
   BLOCK = %r{(<!-- figures: ([\w-]+) -->\n).*?(<!-- /figures -->)}m
   PLACEHOLDER = /\{\{(\w+): (.+?)\}\}/
   ABSENT = "not measured"
+  BUSY_MARK = "†"
+  BUSY_LOAD = 0.3 # load average before a run whose result does not say whether the machine was busy
 
   # Raised when a template does not exist; the message names it.
   class Missing < StandardError; end
@@ -45,7 +49,9 @@ class Figures
       case file
       when "environment" then environment(what.split(", "))
       when "host" then host(environment_of(what))
+      when "machines" then machines(what.split(", "))
       when "busy" then busy(what.split(", "))
+      when "busy_runs" then busy_runs(what.split(", "))
       else figure(file, what)
       end
     end
@@ -58,12 +64,16 @@ class Figures
     value, spread, unit = figure.values_at("value", "spread", "unit")
     unit = unit.start_with?("x") ? "x" : " #{unit}"
     around = " (#{spread.map { |edge| short(edge) }.join(" to ")})" if spread
-    "#{short(value)}#{unit}#{around}"
+    "#{short(value)}#{unit}#{around}#{" #{BUSY_MARK}" if busy?(file)}"
   end
 
   def environment(files)
-    files.map { |file| "- `bench:#{file[/[^_]+/]}`: #{measured_on(environment_of(file))}" }.join("\n")
+    files.map do |file|
+      "- #{task(file)}: #{measured_on(environment_of(file))}#{"; the machine was busy" if busy?(file)}"
+    end.join("\n")
   end
+
+  def task(file) = "`bench:#{file[/[^_]+/]}`"
 
   def host(environment)
     environment ? "#{environment.fetch("machine").fetch("cpu")}, #{environment.fetch("date")[/\S+/]}" : ABSENT
@@ -74,8 +84,36 @@ class Figures
 
     machine = environment.fetch("machine")
     versions = environment.fetch("versions").except("compiler").map { |name, version| version_of(name, version) }
-    [environment.fetch("date"), "#{machine.fetch("cores")} cores, #{machine.fetch("cpu")}", machine.fetch("kernel"),
-     versions.join(", "), "load #{loads(environment).join(" before, ")} after"].join("; ")
+    commit = environment["commit"] && "commit #{environment["commit"]}"
+    [environment.fetch("date"), *commit, "#{machine.fetch("cores")} cores, #{machine.fetch("cpu")}",
+     machine.fetch("kernel"), versions.join(", "), "load #{loads(environment).join(" before, ")} after"].join("; ")
+  end
+
+  # @return [String] such as "2 cores of AMD EPYC (`bench:real`) and on 2 cores of ...": each kind with its runs
+  def machines(files)
+    runs = files.select { |file| environment_of(file) }
+      .group_by { |file| environment_of(file).fetch("machine").values_at("cores", "cpu") }
+    kinds = runs.map { |(cores, cpu), names| "#{cores} cores of #{cpu} (#{names.map { |name| run(name) }.join(", ")})" }
+    kinds.any? ? kinds.join(" and on ") : ABSENT
+  end
+
+  def run(file) = file.include?("_") ? "the second run of #{task(file)}" : task(file)
+
+  # @return [String] a sentence
+  def busy_runs(files)
+    runs = files.select { |file| busy?(file) }
+    return "No machine was busy before a run." if runs.empty?
+
+    loads = runs.map { |file| "#{run(file)} (load #{loads(environment_of(file)).first})" }
+    "#{BUSY_MARK} marks the figures of runs on a machine that was busy when the run began: #{loads.join(", ")}."
+  end
+
+  # Whether a result says that the machine was busy or too noisy.
+  def busy?(file)
+    return false unless (environment = environment_of(file))
+
+    results(file)["state"] == "noisy" ||
+      environment.fetch("busy_before") { environment.fetch("load_before").first.to_f > BUSY_LOAD }
   end
 
   # The extremes over all runs.

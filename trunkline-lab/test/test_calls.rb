@@ -23,7 +23,7 @@ module Trunkline
         assert_equal "/x", repeated.next.path
       end
 
-      def test_distinct_urls_are_never_given_twice_in_a_process_not_even_to_threads
+      def test_distinct_urls_are_unique_in_a_process_also_with_threads
         sources = [calls("distinct"), calls("distinct")]
         paths = Array.new(4) do |number|
           Thread.new do
@@ -37,7 +37,7 @@ module Trunkline
         assert_match(%r{\A/x\?a=1&\d{7}\z}, calls("distinct", path: "/x?a=1").next.path)
       end
 
-      def test_json_is_made_for_each_call_and_parsed_of_each_answer
+      def test_json_is_generated_for_each_call_and_parsed_from_each_response
         json = calls("json")
         orders = Array.new(3) { JSON.parse(json.next.body).fetch("order") }
 
@@ -48,7 +48,7 @@ module Trunkline
         assert_equal 7, calls("distinct").read(200, "no JSON")
       end
 
-      def test_there_are_no_more_when_there_are_no_more
+      def test_next_returns_nil_when_there_are_no_more_calls
         left = 2
         source = calls("distinct", more: -> { (left -= 1) >= 0 })
 
@@ -69,7 +69,7 @@ module Trunkline
         seen
       end
 
-      def test_the_libcurl_program_is_given_distinct_urls
+      def test_the_libcurl_program_requests_distinct_urls
         [{}, { at_once: 2 }].each do |way|
           paths = paths_asked_for do |base|
             Limits::BareCurl.new(base: base).for_seconds("/x?a=1", 0.1, distinct: true, **way)
@@ -83,7 +83,7 @@ module Trunkline
         skip error.message
       end
 
-      def test_wrk_is_given_distinct_urls
+      def test_wrk_requests_distinct_urls
         paths = paths_asked_for { |base| Limits::Wrk.new(base: base).for_seconds("/x", 1, distinct: true) }
 
         assert_operator paths.size, :>, 2
@@ -92,7 +92,7 @@ module Trunkline
         skip error.message
       end
 
-      def test_the_servers_answer_json_as_services_do
+      def test_the_servers_respond_with_json_and_twelve_header_fields
         origins = [-> { Origins::Puma.open { |origin| yield_orders(origin) } }]
         origins << -> { Origins::Nginx.open { |origin| yield_orders(origin) } } if Origins::Nginx.available?
         origins.each(&:call)
@@ -112,12 +112,13 @@ module Trunkline
         client&.close
       end
 
-      def test_the_echo_answers_with_the_json_that_it_is_sent
+      def test_the_echo_responds_with_the_json_of_the_request
         Origins::Puma.open(app: "echo") do |origin|
           client = Trunkline.new(origin.plain, timeout: 10)
           sent = { "order" => 1, "items" => [{ "sku" => "TL-100" }] }
 
           assert_equal sent, client.post("/orders", json: sent).json
+          assert_equal Origins::ORDERS_BODY, client.get("/orders?1").body
         ensure
           client&.close
         end

@@ -30,23 +30,23 @@ module Trunkline
         assert_equal [DONE, "trunkline-lab #{VERSION}, trunkline #{Trunkline::VERSION}\n", ""], lab("--version")
       end
 
-      def test_bad_input_is_told_in_one_sentence
+      def test_bad_input_is_reported_in_one_sentence
         assert_match(/no command "bogus"; there are sweep/, refused("bogus"))
-        assert_match(/"nonsense" is no URL/, refused("load", "nonsense"))
+        assert_match(/"nonsense" is not a URL/, refused("load", "nonsense"))
         assert_match(/"ftp:/, refused("load", "ftp://127.0.0.1/"))
         assert_match(/invalid option: --bogus/, refused("load", "--bogus", "short"))
         assert_match(/-n must be more than 0/, refused("load", "-n", "0", "short"))
-        assert_match(/"not-a-url" is no URL: give http/, refused("sweep", "not-a-url"))
-        assert_match(/"not-a-url" is no URL: give http/, refused("sweep", "not-a-url", "10", "2"))
-        assert_match(/"FETCH" is no method: GET/, refused("sweep", "FETCH", "http://127.0.0.1/"))
+        assert_match(/"not-a-url" is not a URL: give http/, refused("sweep", "not-a-url"))
+        assert_match(/"not-a-url" is not a URL: give http/, refused("sweep", "not-a-url", "10", "2"))
+        assert_match(/"FETCH" is not a method: GET/, refused("sweep", "FETCH", "http://127.0.0.1/"))
         assert_match(/give a URL/, refused("sweep", "post"))
         assert_match(/REQUESTS and REPEATS/, refused("sweep", "short", "many"))
-        assert_match(/no client "nobody"; there are async_http/, refused("clients", "--client", "nobody"))
+        assert_match(/no client "unknown"; there are async_http/, refused("clients", "--client", "unknown"))
         ["a", "5..1", ",", "1,,x"].each do |list|
           assert_match(/#{Regexp.escape(list.inspect)}: give numbers/, refused("sweep", "short", "-c", list))
         end
         assert_match(/give two files/, refused("compare", "one.json"))
-        assert_match(/is no folder/, refused("report", "/nonexistent"))
+        assert_match(/is not a folder/, refused("report", "/nonexistent"))
         assert_match(/give "Name: value"/, refused("load", "-H", "nothing", "short"))
         assert_match(/invalid argument: --http 3/, refused("load", "--http", "3", "short"))
         assert_match(/port: must be a number from 1 to 65535/, refused("load", "http://127.0.0.1:99999/"))
@@ -58,7 +58,7 @@ module Trunkline
         assert_match(/-1.0: give seconds/, refused("clients", "--within", "-1"))
       end
 
-      def test_a_file_that_cannot_be_read_or_written_is_told_before_anything_is_measured
+      def test_a_file_that_cannot_be_read_or_written_is_reported_before_the_measurement
         message = %r{\Atrunkline-lab: /nonexistent/x cannot be written: there is no such folder}
 
         assert_match(message, refused("clients", "--json", "/nonexistent/x", status: FAILED))
@@ -70,10 +70,10 @@ module Trunkline
         assert_match(%r{/nonexistent: No such file}, refused("load", "--ca-file", "/nonexistent", "short"))
       end
 
-      def test_what_is_no_result_is_told_in_one_sentence
+      def test_a_file_that_is_not_a_result_is_reported_in_one_sentence
         Dir.mktmpdir do |folder|
           file = File.join(folder, "x.json")
-          { "{" => /is not JSON/, "[]" => /is no result of trunkline-lab/ }.each do |text, message|
+          { "{" => /is not JSON/, "[]" => /is not a result of trunkline-lab/ }.each do |text, message|
             File.write(file, text)
 
             assert_match(message, refused("compare", file, file, status: FAILED))
@@ -82,11 +82,11 @@ module Trunkline
           File.delete(file)
 
           assert_match(/cannot be read: No such file/, refused("compare", file, file, status: FAILED))
-          assert_match(/there is no result/, refused("report", folder, status: FAILED))
+          assert_match(/there are no results/, refused("report", folder, status: FAILED))
         end
       end
 
-      def test_clients_of_which_none_is_there_are_told_in_one_sentence
+      def test_missing_clients_are_reported_in_one_sentence
         skip "wreq can be had here" if Gem::Version.new(RUBY_VERSION) >= Gem::Version.new("3.3")
         [%w[clients 1 1], %w[keepalive 1 1], %w[sweep short 1 1 -c 1], %w[timeouts 0.1],
          %w[safety --no-faults]].each do |command|
@@ -95,7 +95,7 @@ module Trunkline
         end
       end
 
-      def test_a_refused_connection_is_told_in_one_sentence
+      def test_a_refused_connection_is_reported_in_one_sentence
         server = TCPServer.new("127.0.0.1", 0)
         port = server.addr[1]
         server.close
@@ -104,7 +104,7 @@ module Trunkline
                      refused("load", "http://127.0.0.1:#{port}/", status: FAILED))
       end
 
-      def test_a_handshake_that_fails_is_told_in_one_sentence
+      def test_a_failed_handshake_is_reported_in_one_sentence
         Origins::Scripted.open(:stall.to_proc) do |server|
           assert_match(/it was in the TLS handshake/, refused("load", "#{server.tls}/", "-t", "1", status: FAILED))
         end
@@ -118,25 +118,25 @@ module Trunkline
         end
       end
 
-      def test_more_in_flight_than_can_be_opened_is_told_in_one_sentence
+      def test_too_high_a_concurrency_is_reported_in_one_sentence
         assert_match(/nothing could be measured: Trunkline: /,
                      refused("sweep", "short", "1", "1", "-c", "9999999", "--no-limits", status: FAILED))
       end
 
-      def test_a_server_that_errs_is_not_measured
+      def test_a_server_that_responds_with_an_error_is_not_measured
         script = lambda do |connection|
           connection.answer("no", status: "500 Internal Server Error") while connection.request
         end
         Origins::Scripted.open(script) do |server|
           message = refused("best", "#{server.plain}/x", status: FAILED)
 
-          assert_match(%r{GET http://127\.0\.0\.1:\d+/x is answered 500 Internal Server Error: nothing was measured},
+          assert_match(%r{GET http://127\.0\.0\.1:\d+/x got a response of 500 Internal Server Error: nothing was },
                        message)
         end
       end
 
       # Nothing is sent: the command is refused before.
-      def test_more_than_is_polite_must_be_asked_for
+      def test_load_beyond_the_limits_for_foreign_servers_needs_an_option
         assert_match(/50 in flight is more than the 20 that are polite towards example\.test/,
                      refused("load", "-c", "50", "http://example.test/"))
         assert_match(/5000 requests is more/, refused("load", "-n", "5000", "http://example.test/"))
@@ -152,7 +152,7 @@ module Trunkline
         assert_predicate Target.parse("http://127.0.0.1.example.test/"), :foreign?
       end
 
-      def test_a_title_says_what_each_kind_of_call_is_answered_with
+      def test_a_title_describes_the_response_to_each_kind_of_call
         target = Target.new("http://127.0.0.1:1", "/", ca_file: nil, title: "13,801 bytes, from nginx",
                                                        origin: Object.new)
         assert_equal ["13,801 bytes, from nginx", "#{Origins::ORDERS_BODY.bytesize} bytes of JSON, from nginx"],
@@ -161,7 +161,7 @@ module Trunkline
       end
 
       # With -z alone the number of calls is not given.
-      def test_a_run_of_some_seconds_is_polite_too
+      def test_a_run_limited_by_time_has_the_limits_for_foreign_servers
         arguments = nil
         process = Object.new
         process.define_singleton_method(:ask) { |_, **options| (arguments = options) && raise(Stop, "enough") }
@@ -176,7 +176,7 @@ module Trunkline
         assert_equal [Target::MOST_REQUESTS, Target::MOST_A_SECOND], arguments.values_at(:requests, :rate)
       end
 
-      def test_user_and_password_of_a_url_are_sent_but_not_told
+      def test_user_and_password_of_a_url_are_sent_but_not_printed
         seen = nil
         script = lambda do |connection|
           while (request = connection.request)

@@ -24,7 +24,7 @@ module Trunkline
         end
       end
 
-      def test_tells_faster_slower_and_no_difference
+      def test_reports_faster_slower_and_no_difference
         slow = [100.0, 101.0, 99.0, 100.5, 102.0]
         fast = [150.0, 151.0, 149.0, 150.5, 152.0]
 
@@ -34,7 +34,7 @@ module Trunkline
         assert_equal "too few samples", verdict(slow.first(3), fast.first(3))
       end
 
-      def test_what_could_hardly_be_chance_is_not_said_to_be_impossible
+      def test_a_tiny_p_value_is_not_printed_as_zero
         Dir.mktmpdir do |folder|
           files = [written(folder, "a.json", (1..16).map(&:to_f)), written(folder, "b.json", (101..116).map(&:to_f))]
           _, out, = lab("compare", *files)
@@ -43,7 +43,7 @@ module Trunkline
         end
       end
 
-      def test_a_worse_figure_fails_where_that_is_asked_for
+      def test_a_worse_figure_fails_with_fail_if_worse
         slow = [100.0, 101.0, 99.0, 100.5, 102.0]
         fast = [150.0, 151.0, 149.0, 150.5, 152.0]
         Dir.mktmpdir do |folder|
@@ -55,14 +55,14 @@ module Trunkline
         end
       end
 
-      def test_refuses_what_cannot_be_compared
+      def test_refuses_results_that_cannot_be_compared
         Dir.mktmpdir do |folder|
           sweep = written(folder, "a.json", [1.0])
           best = written(folder, "b.json", [1.0], command: "best")
           other = File.join(folder, "other.json").tap { |file| File.write(file, "{}") }
 
           assert_match(/is of sweep, .* of best$/, refused("compare", sweep, best))
-          assert_match(/is no result of trunkline-lab/, refused("compare", sweep, other, status: FAILED))
+          assert_match(/is not a result of trunkline-lab/, refused("compare", sweep, other, status: FAILED))
         end
       end
     end

@@ -32,7 +32,7 @@ module Trunkline
         end
       end
 
-      def test_timeouts_tell_who_asks_twice
+      def test_timeouts_reports_the_attempts_of_each_client
         experiment("timeouts", "0.3", *CLIENTS) do |result, _|
           assert_equal "facts", result["state"]
           attempts = result["data"]["clients"].transform_values { |phases| phases["first byte"]["attempts"] }
@@ -42,22 +42,22 @@ module Trunkline
         end
       end
 
-      def test_safety_tells_replays_and_mixed_up_answers
+      def test_safety_reports_replays_and_mixed_up_responses
         experiment("safety", "--no-faults", *CLIENTS) do |result, out|
           columns = result["tables"].first["columns"]
           rows = result["tables"].first["rows"].to_h { |row| [row.first, columns.zip(row).to_h] }
 
           assert_equal %w[no no no no], rows["Trunkline"].values_at("POST sent twice", "PUT sent twice",
-                                                                    "stray answer taken, at once",
-                                                                    "stray answer taken, late")
+                                                                    "stray response accepted, at once",
+                                                                    "stray response accepted, late")
           assert_equal "yes", rows["Net::HTTP"]["PUT sent twice"]
-          assert_includes out, "Nothing replayed, mixed up or leaked: Trunkline."
+          assert_includes out, "Replayed, mixed up or leaked nothing: Trunkline."
         end
       end
 
       # With 200 calls, retries for a tenth of them plus the budget's initial retries make less than 1.2 requests per
       # call.
-      def test_storm_counts_what_reaches_a_server_that_fails
+      def test_storm_counts_the_requests_that_reach_a_failing_server
         clients = "trunkline_retry,trunkline_retry_unlimited,faraday_retry"
         experiment("storm", "200", "1", "--client", clients) do |seen, out|
           rows = seen["tables"].last["rows"].to_h { |label, *cells| [label, cells] }
@@ -69,13 +69,13 @@ module Trunkline
           assert_includes rows.keys | seen["missing"].keys, "Faraday, faraday-retry"
           assert_empty rows.values.map(&:last).uniq - [0], "POSTs that came twice"
           assert_equal "Trunkline #{Trunkline::VERSION}", seen["environment"]["clients"]["Trunkline, retry: true"]
-          assert_match(/^At most 1.2 requests for each call, whatever fails: Trunkline, retry: true\.$/, out)
+          assert_match(/^At most 1.2 requests per call with each failure: Trunkline, retry: true\.$/, out)
           assert_match(/retries without a budget: the server does not recover/, out)
         end
       end
 
       # A hedge costs the budget of twenty calls; the warm-up's calls may have saved up for ten hedges.
-      def test_tail_measures_the_slowest_answers_and_counts_what_they_cost
+      def test_tail_measures_the_slowest_responses_and_counts_the_additional_requests
         clients = "trunkline_alone,trunkline_hedge,faraday_retry_impatient"
         experiment("tail", "100", "1", "--client", clients) do |result, out|
           rows = result["tables"].last["rows"].to_h { |label, *cells| [label, cells] }
@@ -90,22 +90,27 @@ module Trunkline
       end
 
       # Net::HTTP reports no timings; Trunkline's separate the server's time from the wait for the GVL.
-      def test_gvl_holds_what_clients_tell_beside_the_server_s_clock
+      def test_gvl_compares_the_reported_times_with_the_clock_of_the_server
         experiment("gvl", "2", "1", "--busy", "0,2", *CLIENTS) do |result, out|
-          rows = result["tables"].first["rows"].to_h { |label, busy, *cells| [[label, busy], cells] }
-
-          assert_equal [["Trunkline", 0], ["Trunkline", 2], ["Net::HTTP", 0], ["Net::HTTP", 2]], rows.keys
-          assert_equal %w[- -], rows.fetch(["Net::HTTP", 2])[1, 2]
-          whole, _, lock, _, waited = rows.fetch(["Trunkline", 2]).map(&:to_f)
-
-          assert_includes 50.0..whole, lock
-          assert_operator lock, :<=, waited
-          assert_equal ["lines"], result["charts"].map { |chart| chart["kind"] }
-          assert_match(/^timings\.gvl is off the truth by [\d.]+ ms \(median\)/, out)
+          assert_equal ["GETs of distinct URLs", "POSTs of JSON"], titles(result)
+          result["tables"].each { |table| assert_gvl_rows(table["rows"]) }
+          assert_equal %w[lines lines], result["charts"].map { |chart| chart["kind"] }
+          assert_match(/^timings\.gvl deviates from the actual wait by [\d.]+ ms \(median\)/, out)
         end
       end
 
-      def test_tokens_measures_how_late_each_is
+      def assert_gvl_rows(table_rows)
+        rows = table_rows.to_h { |label, busy, *cells| [[label, busy], cells] }
+
+        assert_equal [["Trunkline", 0], ["Trunkline", 2], ["Net::HTTP", 0], ["Net::HTTP", 2]], rows.keys
+        assert_equal %w[- -], rows.fetch(["Net::HTTP", 2])[1, 2]
+        whole, _, reported_gvl, _, actual_gvl = rows.fetch(["Trunkline", 2]).map(&:to_f)
+
+        assert_includes 50.0..whole, reported_gvl
+        assert_operator reported_gvl, :<=, actual_gvl
+      end
+
+      def test_tokens_measures_the_delay_of_each_token
         experiment("tokens", "10", "1", "--streams", "1,3", *CLIENTS) do |result, _out|
           rows = result["tables"].first["rows"].to_h { |label, streams, *cells| [[label, streams], cells] }
 
@@ -120,7 +125,7 @@ module Trunkline
         assert_match(/--streams none: give numbers/, refused("tokens", "--streams", "none", status: USAGE))
       end
 
-      # Runs where Rails is installed. The promised effect is measured, but not asserted here.
+      # Runs where Rails is installed. The predicted effect is measured, but not asserted here.
       def test_nplus1_finds_the_calls_of_a_page_and_follows_the_advice
         out = refused("nplus1", "2", "1")
 
@@ -130,14 +135,14 @@ module Trunkline
           rows = result["tables"].first["rows"]
 
           assert_equal Commands::Nplus1::WAYS.values, rows.map(&:first)
-          before, promised, after = rows.map { |row| row[1].to_f }
+          before, predicted, after = rows.map { |row| row[1].to_f }
 
           assert_operator before, :>=, 50.0
-          assert_operator promised, :<, before
+          assert_operator predicted, :<, before
           assert_operator after, :<, before
           assert_match(/^Found: 5 calls to .* one after another \(GET .* x 5\)/, text)
           assert_match(/^Advice: Make them in one batch/, text)
-          assert_match(/the promise is off by \d+ % \(median\), (not )?within 25 %\.$/, text)
+          assert_match(/the prediction is off by \d+ % \(median\), (not )?within 25 %\.$/, text)
         end
       end
 
@@ -147,11 +152,11 @@ module Trunkline
         false
       end
 
-      def test_gvl_refuses_what_is_no_number_of_threads
+      def test_gvl_refuses_an_invalid_number_of_threads
         assert_match(/--busy two: give numbers/, refused("gvl", "--busy", "two", status: USAGE))
       end
 
-      def test_a_simulation_alone_is_told_as_facts
+      def test_a_simulation_alone_has_the_state_facts
         %w[storm tail].each do |command|
           experiment(command, "9", "1", "--simulation", "--seed", "5") do |result, out|
             assert_equal "facts", result["state"]
@@ -162,7 +167,7 @@ module Trunkline
         end
       end
 
-      def test_best_answers_with_a_number_and_a_limiter
+      def test_best_reports_a_concurrency_and_the_limiter
         experiment("best", "workers", "--max", "2", "-z", "0.1", "--repeats", "2") do |result, out|
           assert_includes 1..2, result["data"]["use"]
           assert_includes %w[ceiling cpu server], result["data"]["limiter"]
@@ -187,7 +192,7 @@ module Trunkline
         end
       end
 
-      def test_chatty_makes_its_calls_one_after_the_other_and_side_by_side
+      def test_chatty_makes_its_calls_in_sequence_and_in_parallel
         experiment("chatty", "2", "1") do |result, _|
           assert_equal ["GETs of distinct URLs", "POSTs of JSON"], titles(result)
           result["tables"].each do |table|
@@ -231,10 +236,10 @@ module Trunkline
         assert_equal size, File.read(File.join(folder, "report.html")).scan("<section").size
       end
 
-      def test_fewer_rounds_are_measured_when_there_is_little_time
+      def test_fewer_rounds_are_measured_when_time_is_short
         experiment("clients", "2", "9", "--within", "0", "--client", "net_http", "--no-limits") do |result, out|
           assert_equal [3], result["figures"].map { |figure| figure["samples"].size }
-          assert_includes out, "For want of time 3 rounds were measured, not 9."
+          assert_includes out, "To keep within the time, 3 rounds were measured instead of 9."
           assert_includes out, "real is the median of 3 runs"
         end
       end

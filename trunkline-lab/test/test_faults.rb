@@ -14,7 +14,7 @@ module Trunkline
       FAULTS = Faults::ALL.to_h { |fault| [fault.name, fault] }.freeze
       AT_ONCE = 4
 
-      def test_each_fault_has_a_name_of_its_own_and_something_that_goes_wrong
+      def test_each_fault_has_a_unique_name_and_a_script_or_place
         assert_equal Faults::ALL.size, FAULTS.size
         Faults::ALL.each do |fault|
           assert fault.script || fault.place, fault.name
@@ -23,7 +23,7 @@ module Trunkline
       end
 
       # The class of each error is asserted by the client's own tests.
-      def test_trunkline_ends_each_call_as_the_table_has_it_and_answers_the_next
+      def test_trunkline_ends_each_call_as_in_the_table_and_the_next_call_succeeds
         floods, others = Faults::ALL.partition(&:flood?)
         results = trials("trunkline", others).merge(trials("trunkline", floods, at_once: 1))
         results.each do |fault, found|
@@ -36,7 +36,7 @@ module Trunkline
         end
       end
 
-      def test_what_net_http_does_is_told
+      def test_reports_the_outcomes_of_net_http
         names = %i[two_answers slow_body common_name_only close_of_a_kept_connection_on_get nested_bomb gzip_members
                    to_file expired]
         ends = trials("net_http", FAULTS.values_at(*names)).to_h { |fault, found| [fault.name, without_time(found)] }
@@ -51,7 +51,7 @@ module Trunkline
         assert_equal "error", ends[:expired]
       end
 
-      def test_a_process_that_dies_is_told
+      def test_a_killed_process_is_reported_as_a_crash
         result = trial("net_http") { |trial| trial.run(dying) }
 
         assert_equal %w[crash crash], result.values_at(:outcome, :told)
@@ -63,7 +63,7 @@ module Trunkline
 
           assert_equal Faults::ALL.map(&:group).uniq.map { |group| [group, ["the server sends", "Trunkline"]] }, groups
           assert_equal FAULTS.keys.map(&:to_s), result["data"]["faults"]["clients"]["Trunkline"].keys
-          assert_match(/^Trunkline, of \d+ faults: each call ended, and none got another's answer\.$/, out)
+          assert_match(/^Trunkline, of \d+ faults: each call ended, and none got the response to another call\.$/, out)
         end
       end
 

@@ -17,12 +17,12 @@ module Trunkline
         end
       end
 
-      def test_install_names_what_cannot_be_had_and_exits_with_1
+      def test_install_names_gems_that_cannot_be_installed_and_exits_with_1
         status, out, = Bundle.stub(:new, ->(folder, _) { bundle(folder) }) { lab("install") }
 
         assert_equal FAILED, status
         assert_includes out, "curb: no compiler"
-        assert_match(/\d+ sets of gems are there, [12] are not\./, out)
+        assert_match(/\d+ sets of gems are installed, [12] are not\./, out)
       ensure
         Bundle.download = nil
       end
@@ -61,7 +61,7 @@ module Trunkline
         BrokenPeer.tap { |peer| Peer.known.delete(peer) }
       end
 
-      def test_a_client_that_cannot_be_loaded_is_told
+      def test_a_client_that_cannot_be_loaded_is_reported
         Dir.mktmpdir do |folder|
           preloaded = Preloaded.new(broken(folder))
           error = assert_raises(PeerProcess::Failed) { preloaded.wait_until_loaded }
@@ -72,7 +72,7 @@ module Trunkline
         end
       end
 
-      def test_forks_of_a_preloaded_client_answer_each_for_itself
+      def test_forks_of_a_preloaded_client_reply_separately
         script = ->(connection) { connection.answer(connection.number.to_s) while connection.request }
         preloaded = Preloaded.new(Peer.named("net_http"))
         preloaded.wait_until_loaded

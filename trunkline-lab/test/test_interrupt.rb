@@ -67,19 +67,19 @@ module Trunkline
         assert_equal 0, yield, "connections of workers that live on"
       end
 
-      def test_prints_what_it_has_and_leaves_nothing_behind
+      def test_prints_the_results_so_far_and_leaves_no_processes
         out = interrupted("sweep", "URL", "3", "100000", "-c", "1", "--no-limits")
 
         assert_match(/\| Trunkline \| +1 \|/, out)
-        assert_includes out, "Interrupted: this is what there was until then."
+        assert_includes out, "Interrupted: these are the results until then."
       end
 
-      def test_load_reports_the_calls_until_then
+      def test_load_reports_the_calls_before_the_interrupt
         out = interrupted("load", "-z", "600", "-c", "2", "URL")
 
         assert_operator out[/^Complete requests: +(\d+)$/, 1].to_i, :>=, SEEN / 2
         assert_match(/^ +50% /, out)
-        assert_includes out, "Interrupted: this is what there was until then."
+        assert_includes out, "Interrupted: these are the results until then."
       end
 
       # @param out [IO]
@@ -93,7 +93,7 @@ module Trunkline
         end
       end
 
-      def test_writes_its_files_without_a_word_when_nobody_reads_what_it_prints
+      def test_writes_its_files_without_an_error_message_when_the_output_pipe_is_closed
         Dir.mktmpdir do |folder|
           file = File.join(folder, "result.json")
           reader, out = IO.pipe
@@ -104,7 +104,7 @@ module Trunkline
         end
       end
 
-      def test_tells_when_its_output_cannot_be_written
+      def test_reports_that_its_output_cannot_be_written
         skip "there is no /dev/full" unless File.exist?("/dev/full")
         status, output = ended("--help", out: File.open("/dev/full", "w"))
 

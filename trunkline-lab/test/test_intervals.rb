@@ -21,7 +21,7 @@ module Trunkline
         assert_equal [{ requests: 4, wall: 4.0, cpu: 2.0, latency: { 100 => 4 } }] * 2, intervals(11, each: 4)
       end
 
-      def test_a_long_run_keeps_no_more_and_every_call_is_in_one
+      def test_a_long_run_keeps_a_limited_number_of_intervals_with_every_call
         [33, 66, 1000, 12_345].each do |calls|
           made = intervals(calls, each: 1)
           requests = made.first[:requests]

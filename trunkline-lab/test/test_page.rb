@@ -28,17 +28,17 @@ module Trunkline
 
       def page = Output::Page.new([result, result.dup]).to_s
 
-      def test_loads_nothing_from_anywhere
+      def test_loads_no_external_resources
         refute_match(/(src|href)="(?!#|data:)/, page)
         refute_match(/url\(|@import|https?:/, page)
       end
 
-      def test_escapes_what_it_shows
+      def test_escapes_text
         assert_includes page, "A &lt;title&gt; &amp; more"
         refute_includes page, "<b>"
       end
 
-      def test_columns_of_numbers_stand_at_the_right_and_others_at_the_left
+      def test_columns_of_numbers_are_right_aligned_and_others_left_aligned
         result = self.result
         result[:tables] = [{ title: "t", columns: %w[client numbers words],
                              rows: [["Trunkline", 1, 0], ["other", "-", "3 of 4"]] }]
@@ -48,7 +48,7 @@ module Trunkline
                       "<td class=\"number\">-</td>"], cells.grep(/number/)
       end
 
-      def test_can_be_read_without_eyes_or_a_pointer
+      def test_is_accessible_to_screen_readers_and_the_keyboard
         marks = page.scan(/<(?:circle|rect)[^>]*data-tip[^>]*>/)
 
         assert_equal 44, marks.size # of two results, at two widths each
@@ -58,7 +58,7 @@ module Trunkline
         assert_includes page, "prefers-color-scheme: dark"
       end
 
-      def test_the_narrow_chart_says_the_same_as_the_wide_one
+      def test_the_narrow_chart_has_the_same_content_as_the_wide_one
         wide, narrow = %w[wide narrow].map do |width|
           page.scan(%r{<svg class="#{width}".*?</svg>}m).map { |svg| svg.scan(/data-tip="([^"]+)"/) }
         end
@@ -87,7 +87,7 @@ module Trunkline
         Output::SVG.new({ kind: "lines", title: "t", x: "busy threads", y: "ms", series: series })
       end
 
-      def test_each_of_a_dozen_lines_looks_like_no_other
+      def test_each_of_a_dozen_lines_has_a_unique_style
         drawn = lines(13)
 
         assert_equal 13, drawn.legend.map(&:first).uniq.size
@@ -165,7 +165,7 @@ module Trunkline
         end
       end
 
-      def test_a_pointer_and_the_keyboard_are_told_what_a_mark_is
+      def test_pointer_and_keyboard_show_the_tooltip_of_a_mark
         browse do |browser, file|
           [1400, 390].each do |width|
             browser.open(file, width: width)

@@ -25,18 +25,18 @@ module Trunkline
         assert_equal ["result", []], [result(TIGHT).state, result(TIGHT).noise]
       end
 
-      def test_other_programs_make_no_result
+      def test_a_run_beside_busy_programs_is_noisy
         noisy = result(TIGHT, foreign: 0.4)
 
         assert_equal "noisy", noisy.state
-        assert_equal ["other programs took 40 % of the machine meanwhile"], noisy.noise
+        assert_equal ["other programs took 40 % of the CPU during the run"], noisy.noise
       end
 
-      def test_samples_far_apart_make_no_result
+      def test_a_run_with_scattered_samples_is_noisy
         noisy = result(LOOSE)
 
         assert_equal "noisy", noisy.state
-        assert_match(%r{\Arequests/s is known to \d+ % only\z}, noisy.noise.first)
+        assert_match(%r{\Arequests/s is only known to within \d+ %\z}, noisy.noise.first)
       end
 
       def test_facts_need_no_quiet_machine
@@ -46,7 +46,7 @@ module Trunkline
       def test_carries_its_environment
         environment = result(TIGHT).to_h[:environment]
 
-        assert_equal %i[date machine versions load_before clients load_after].sort, environment.keys.sort
+        assert_equal %i[date commit machine versions load_before clients load_after].sort, environment.keys.sort
         assert_equal [VERSION, Trunkline::VERSION], environment[:versions].values_at(:lab, :trunkline)
       end
 
@@ -58,12 +58,12 @@ module Trunkline
         end
       end
 
-      def test_a_noisy_run_exits_with_3_unless_that_is_accepted
+      def test_a_noisy_run_exits_with_3_unless_noise_is_accepted
         assert_equal NOISY, noisy_run
         assert_equal DONE, noisy_run("--accept-noise")
       end
 
-      def test_keeps_no_secrets_of_the_command_line
+      def test_removes_secrets_from_the_command_line
         secrets = ["http://user:secret@example.test/", "Authorization: Bearer secret", "X-Api-Key:secret"]
         hidden = Result.new(command: "load", title: "t", arguments: [*secrets, "-n5"]).to_h[:arguments]
 
@@ -81,7 +81,7 @@ module Trunkline
         result.sentences
       end
 
-      def test_load_says_when_the_client_is_the_limit
+      def test_load_reports_that_the_client_is_the_limit
         assert_equal ["The client is the limit, not the server: it took 97 % of a core."], verdict(0.97)
         assert_empty verdict(0.5)
       end

@@ -18,7 +18,7 @@ module Trunkline
         end
       end
 
-      def test_measures_as_often_as_was_asked_when_there_is_time
+      def test_measures_all_requested_rounds_when_there_is_time
         [nil, 10.0].each do |budget|
           rounds = rounds(7, seconds: 1.0, budget: budget)
 
@@ -27,26 +27,26 @@ module Trunkline
         end
       end
 
-      def test_measures_less_often_when_there_is_little_time_and_says_so
+      def test_measures_fewer_rounds_when_time_is_short_and_reports_it
         rounds = rounds(7, seconds: 2.0, budget: 9.0)
 
         assert_equal 4, rounds.done
-        assert_equal "For want of time 4 rounds were measured, not 7.", rounds.cut
+        assert_equal "To keep within the time, 4 rounds were measured instead of 7.", rounds.cut
       end
 
-      def test_never_measures_less_than_three_times
+      def test_measures_at_least_three_rounds
         assert_equal 3, rounds(7, seconds: 60.0, budget: 1.0).done
         assert_equal 3, rounds(7, seconds: 60.0, budget: -5.0).done
       end
 
-      def test_who_asks_for_less_gets_less
+      def test_fewer_rounds_than_the_minimum_can_be_requested
         rounds = rounds(2, seconds: 60.0, budget: 1.0)
 
         assert_equal 2, rounds.done
         assert_nil rounds.cut
       end
 
-      def test_a_turn_that_fails_or_is_interrupted_leaves_no_trace
+      def test_a_turn_that_fails_or_is_interrupted_leaves_no_sample
         rounds = Rounds.new(2)
         turn = ->(error) { raise error }
         [Interrupt, PeerProcess::Failed].each do |error|
@@ -74,7 +74,7 @@ module Trunkline
         assert_in_delta 30.0, budget.share("c")
       end
 
-      def test_what_one_part_saves_or_overdraws_is_shared_by_those_behind_it
+      def test_time_that_one_part_saves_or_overdraws_is_shared_by_the_following_parts
         budget = budget()
         @now += 5.0
 

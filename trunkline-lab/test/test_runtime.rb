@@ -10,7 +10,7 @@ module Trunkline
     class TestRuntime < Minitest::Test
       CALL = { verb: "GET", path: "/" }.freeze
 
-      def test_a_peer_runs_on_the_ruby_that_it_names
+      def test_a_peer_runs_on_its_runtime
         PeerElsewhere.stub(:runtime, OtherRuby.new) do
           PeerProcess.open(PeerElsewhere, base: "http://127.0.0.1:9") do |process|
             assert_equal "elsewhere", process.ask(:probe, call: CALL).fetch(:body)
@@ -18,7 +18,7 @@ module Trunkline
         end
       end
 
-      def test_without_one_it_runs_on_this_ruby
+      def test_a_peer_without_a_runtime_runs_on_this_ruby
         PeerProcess.open(PeerElsewhere, base: "http://127.0.0.1:9") do |process|
           assert_equal "here", process.ask(:probe, call: CALL).fetch(:body)
         end

@@ -30,7 +30,7 @@ module Trunkline
         assert_includes shown(tty: true), "\e[1m"
       end
 
-      def test_has_no_colour_when_that_is_asked_for
+      def test_has_no_colour_with_no_color
         before = ENV.fetch("NO_COLOR", nil)
         ENV["NO_COLOR"] = "1"
 
@@ -48,7 +48,7 @@ module Trunkline
         assert_includes shown(columns: 34), "p99 us", "a pipe has no width"
       end
 
-      def test_says_the_sentences_alone_when_quiet
+      def test_prints_only_the_sentences_when_quiet
         assert_equal "A sentence.\n", shown(quiet: true)
       end
     end

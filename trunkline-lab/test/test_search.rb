@@ -53,7 +53,7 @@ module Trunkline
       end
 
       # 8 workers handle 400/s from 8 in flight on and refuse requests beyond 40; each sample is off by up to 15 %.
-      def test_takes_no_noise_on_the_plateau_for_a_refusal
+      def test_does_not_mistake_noise_on_the_plateau_for_a_refusal
         100.times do |seed|
           random = Random.new(seed)
           service = service(workers: 8, room: 40)
@@ -81,7 +81,7 @@ module Trunkline
         assert_equal :cpu, search(workers: 8, cpu: 0.97).limiter
       end
 
-      def test_names_the_ceiling_when_more_might_help
+      def test_names_the_ceiling_when_a_higher_concurrency_might_help
         found = search(workers: 500, most: 64)
 
         assert_equal :ceiling, found.limiter

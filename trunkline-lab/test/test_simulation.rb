@@ -14,7 +14,7 @@ module Trunkline
         simulation.run
       end
 
-      def test_events_come_by_time_and_those_of_one_time_as_they_were_pushed
+      def test_events_are_ordered_by_time_and_then_by_insertion
         random = Random.new(1)
         times = Array.new(200) { random.rand(20) }
         seen = []
@@ -25,18 +25,18 @@ module Trunkline
         assert_equal times.each_with_index.sort, seen
       end
 
-      def test_a_wait_ends_with_what_it_is_finished_with_or_with_its_time
+      def test_a_wait_returns_its_result_or_ends_at_its_timeout
         seen = []
         simulate do |simulation|
-          seen << [simulation.wait(5) { |waiter| simulation.after(2) { waiter.finish(:answer) } }, simulation.now]
+          seen << [simulation.wait(5) { |waiter| simulation.after(2) { waiter.finish(:response) } }, simulation.now]
           seen << [simulation.wait(5) { |waiter| simulation.after(9) { waiter.finish(:late) } }, simulation.now]
           seen << [simulation.wait(nil) { |waiter| waiter.finish(:at_once) }, simulation.now]
         end
 
-        assert_equal [[:answer, 2.0], [nil, 7.0], [:at_once, 7.0]], seen
+        assert_equal [[:response, 2.0], [nil, 7.0], [:at_once, 7.0]], seen
       end
 
-      def test_arrivals_come_as_often_as_asked_for
+      def test_arrivals_have_the_requested_rate
         count = 0
         Simulation.new(1).tap { |simulation| simulation.arrivals(100, 50) { count += 1 } }.run
 
@@ -44,7 +44,7 @@ module Trunkline
       end
 
       # One worker that takes a second per request, and room for one waiting request.
-      def test_a_server_refuses_what_its_queue_cannot_hold_and_goes_on_for_those_who_gave_up
+      def test_a_server_refuses_requests_beyond_its_queue_and_processes_abandoned_requests
         simulation = Simulation.new(1)
         server = Simulation::Server.new(simulation, workers: 1, queue: 1) { 1.0 }
         seen = Array.new(3) { nil }
@@ -57,7 +57,7 @@ module Trunkline
         assert_equal [0.0, 0.0, 0.0], server.arrivals
       end
 
-      def test_a_call_that_is_not_answered_in_time_raises_what_the_client_raises
+      def test_a_call_without_a_response_in_time_raises_the_timeout_of_the_client
         error = nil
         simulate do |simulation|
           server = Simulation::Server.new(simulation, workers: 1) { 9.0 }
@@ -74,7 +74,7 @@ module Trunkline
         def tails = @tails ||= Simulation::Tail::WAYS.transform_values { |way| Simulation::Tail.run(way, 7) }
       end
 
-      def test_a_storm_goes_on_when_the_trouble_is_over_unless_there_is_a_budget
+      def test_a_retry_storm_outlasts_its_cause_unless_there_is_a_budget
         none, unlimited, budget = self.class.storms.values
 
         assert_in_delta 1.0, none.per_call
@@ -86,7 +86,7 @@ module Trunkline
         assert_operator budget.answered, :>, unlimited.answered * 2
       end
 
-      def test_hedging_shortens_the_tail_for_a_few_more_requests
+      def test_hedging_shortens_the_tail_with_few_additional_requests
         none, _, hedged = self.class.tails.values
 
         assert_operator hedged.percentile(99), :<, none.percentile(99) / 2
@@ -96,7 +96,7 @@ module Trunkline
       end
 
       # When all responses are slow, the server cannot bear a second request for each.
-      def test_the_budget_keeps_hedging_small_when_all_answers_are_slow
+      def test_the_budget_limits_hedging_when_all_responses_are_slow
         within = Simulation::Tail::TROUBLE
         none, unlimited, hedged = self.class.tails.values
 
@@ -106,7 +106,7 @@ module Trunkline
         assert_operator hedged.percentile(50, within), :<, none.percentile(50, within) * 2
       end
 
-      def test_one_seed_gives_one_result
+      def test_the_same_seed_gives_the_same_result
         { Simulation::Storm => self.class.storms, Simulation::Tail => self.class.tails }.each do |experiment, seen|
           assert_equal seen.values.last, experiment.run(true, 7)
           refute_equal seen.values.last, experiment.run(true, 8)

@@ -27,7 +27,7 @@ module Trunkline
       end
 
       # On a user's server, the given request is repeated unchanged unless another kind of call is requested.
-      def test_sweep_makes_the_kinds_of_calls_that_it_is_asked_for
+      def test_sweep_makes_the_requested_kinds_of_calls
         seen = []
         Origins::Scripted.open(recording(seen)) do |server|
           experiment("sweep", "#{server.plain}/x?a=1", "5", "1", "-c", "2", "--no-limits") do |result, _|
@@ -43,7 +43,7 @@ module Trunkline
         end
       end
 
-      def test_trunkline_tells_how_many_connections_it_has_opened
+      def test_trunkline_reports_the_number_of_opened_connections
         arrived = Queue.new
         all_at_once = lambda do |connection|
           while connection.request
@@ -89,7 +89,7 @@ module Trunkline
         assert_equal posts.size, posts.map { |post| JSON.parse(post.body).fetch("order") }.uniq.size
       end
 
-      def test_an_answer_that_is_no_json_is_told
+      def test_a_response_that_is_not_json_is_reported
         script = ->(connection) { connection.answer("no JSON") while connection.request }
         Origins::Scripted.open(script) do |server|
           assert_match(/nothing to measure: Trunkline: JSON::ParserError/,
@@ -140,7 +140,7 @@ module Trunkline
         end
       end
 
-      def test_two_loads_have_samples_enough_for_a_verdict
+      def test_two_loads_have_enough_samples_for_a_verdict
         Dir.mktmpdir do |folder|
           files = %w[a.json b.json].map { |name| File.join(folder, name) }
           files.each { |file| lab("load", "-n", "200", "-c", "2", "--quiet", "--json", file, "short") }
@@ -158,8 +158,8 @@ module Trunkline
       end
 
       # 20 calls of 10 ms each on one connection take 200 ms, but at 1000/s they should have started within 20 ms.
-      def test_load_with_a_rate_tells_what_waiting_for_a_turn_cost
-        skip "without nginx, how long an answer takes is another matter" unless Origins::Nginx.available?
+      def test_load_with_a_rate_includes_the_wait_before_each_request
+        skip "without nginx, the time of a response differs" unless Origins::Nginx.available?
         experiment("load", "-n", "20", "-c", "1", "-q", "1000", "slow") do |result, out|
           uncorrected, corrected = result["data"].values_at("latency", "corrected").map do |counts|
             Histogram.of(counts)
@@ -170,7 +170,7 @@ module Trunkline
         end
       end
 
-      def test_load_over_tls_sends_what_it_is_told
+      def test_load_sends_the_given_request
         seen = nil
         script = lambda do |connection|
           while (request = connection.request)
@@ -188,7 +188,7 @@ module Trunkline
         experiment("load", "-n", "5", "--tls", "short") { |_, out| assert_match(/^TLS Protocol: +TLSv1\.3/, out) }
       end
 
-      def test_load_speaks_the_version_that_is_asked_for
+      def test_load_uses_the_requested_http_version
         skip "Puma speaks no HTTP/2" unless Origins::Nginx.available?
         { "2" => "2", "auto" => "2", "1.1" => "1.1" }.each do |version, spoken|
           experiment("load", "-n", "20", "-c", "5", "--tls", "--http", version, "short") do |_, out|
@@ -204,29 +204,29 @@ module Trunkline
         first = true
         lambda do |connection|
           while connection.request
-            connection.answer("answer", status: first ? "200 OK" : status)
+            connection.answer("body", status: first ? "200 OK" : status)
             first = false
           end
         end
       end
 
-      def test_a_server_that_errs_later_is_told
+      def test_a_server_that_responds_with_an_error_later_is_reported
         Origins::Scripted.open(after_the_first("503 Service Unavailable")) do |server|
           status, out, = lab("load", "-n", "5", "#{server.plain}/")
 
           assert_equal FAILED, status
           assert_match(/^Non-2xx responses: +5$/, out)
-          assert_includes out, "5 of 5 calls failed: 5 answered 503."
+          assert_includes out, "5 of 5 calls failed: 5 with status 503."
         end
         { "500 Internal Server Error" => "0.0 % were refused (429 or 503), 100.0 % failed",
           "503 Service Unavailable" => "100.0 % were refused (429 or 503), 0.0 % failed" }.each do |status, sentence|
           Origins::Scripted.open(after_the_first(status)) do |server|
             assert_includes refused("best", "--max", "2", "-z", "0.05", "#{server.plain}/x", status: FAILED),
-                            "/x answered no call well: #{sentence}"
+                            "/x succeeded: #{sentence}"
           end
         end
         Origins::Scripted.open(after_the_first("500 Internal Server Error")) do |server|
-          assert_match(/nothing to measure: Trunkline: it was answered 500$/,
+          assert_match(/nothing to measure: Trunkline: its first call had the status 500$/,
                        refused("sweep", "#{server.plain}/", "2", "1", "-c", "1", status: FAILED))
         end
       end

@@ -16,12 +16,12 @@ module Trunkline
         assert_includes text(nil), "| *Trunkline* | *the server got it once* |"
       end
 
-      def test_tells_each_row_in_lines_of_its_own_when_it_is_too_wide
+      def test_prints_each_row_as_a_list_when_the_table_is_too_wide
         assert_equal "*Trunkline*\n  seen: the server got it once\nNet::HTTP\n  seen: 2", text(37)
         assert_includes text(38), "+-"
       end
 
-      def test_numbers_stand_to_the_right
+      def test_numbers_are_right_aligned
         table = { columns: %w[client ms], rows: [["a", "1.5"], ["b", "10.25"]] }
 
         assert_includes Output::TextTable.new(table) { |text| text }.to_s, "| a      |   1.5 |"

@@ -13,13 +13,13 @@ module Trunkline
 
       def crossed(text) = Threshold.new(text).crossed(RUN)
 
-      def test_says_what_it_found_beyond_a_limit
+      def test_reports_the_value_beyond_a_limit
         assert_equal "--fail-if p99>50ms: it is 80 ms.", crossed("p99>50ms").sub(/80\.\d+/, "80")
         ["max > 79ms", "mean>2ms", "p50>=900us", "p99.9>0.05s", "requests/s<101", "errors>0", "errors>=1%",
          "cpu>199us"].each { |text| assert_includes crossed(text).to_s, "--fail-if #{text}: it is ", text }
       end
 
-      def test_says_nothing_within_a_limit
+      def test_reports_nothing_within_a_limit
         ["p50>50ms", "p99<1ms", "max>81ms", "mean>3ms", "requests/s<100", "errors>1", "errors>1%",
          "cpu>200us"].each { |text| assert_nil crossed(text), text }
       end
@@ -42,15 +42,15 @@ module Trunkline
       end
 
       # One of three calls fails, after the first call, which tests whether there is a server.
-      def test_a_limit_of_errors_says_how_many_calls_may_fail
-        answered = 0
+      def test_a_limit_of_errors_is_the_number_of_calls_that_may_fail
+        requests = 0
         script = lambda do |connection|
           while connection.request
-            connection.answer("x", status: (answered += 1) == 3 ? "500 Internal Server Error" : "200 OK")
+            connection.answer("x", status: (requests += 1) == 3 ? "500 Internal Server Error" : "200 OK")
           end
         end
         [["errors>50%", DONE], ["errors>1", DONE], ["errors>=1", CROSSED], ["p50>50s", FAILED]].each do |limit, exits|
-          answered = 0
+          requests = 0
           Origins::Scripted.open(script) do |server|
             status, = lab("load", "-n", "3", "--accept-noise", "--fail-if", limit, "#{server.plain}/")
 

@@ -13,7 +13,7 @@ module Trunkline
     class Browser
       FLAGS = %w[--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run --disable-sync
                  --disable-dev-shm-usage --hide-scrollbars --remote-debugging-pipe].freeze
-      LIMIT = 30 # seconds for one answer
+      LIMIT = 30 # seconds for one reply
 
       # @return [String, nil] the path of the browser's program
       def self.program
@@ -123,7 +123,7 @@ module Trunkline
       end
 
       def receive(method)
-        raise "#{method}: no answer within #{LIMIT} s" unless @replies.wait_readable(LIMIT)
+        raise "#{method}: no reply within #{LIMIT} s" unless @replies.wait_readable(LIMIT)
 
         line = @replies.gets("\0") or raise "#{method}: the browser has ended: #{File.read(@log)}"
         JSON.parse(line.chomp("\0"))

@@ -53,6 +53,11 @@ module Trunkline
       # The call, for titles. Without the option, the kind is not known before the server is started.
       def call_title = @kinds ? "#{TITLES.fetch(kind)} to #{place}" : "#{@call[:verb]} #{place}"
 
+      # The same for commands that make several kinds of calls.
+      def call_titles
+        @kinds ? "#{TITLES.values_at(*@kinds).join(" and ")} to #{place}" : "#{@call[:verb]} #{place}"
+      end
+
       # @return [Hash] one call of that kind, as it is sent; a call for a distinct URL has no number here
       def first_call
         first = task_arguments(kind, call).fetch(:call)

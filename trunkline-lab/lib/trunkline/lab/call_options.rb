@@ -29,7 +29,7 @@ module Trunkline
         parser.on("--ca-file FILE", "authorities to trust") { |file| read(@ca_file = file) }
         parser.on("--insecure", "do not verify certificates") { @insecure = true }
         parser.on("--tls", "the built-in server over TLS") { @tls = true }
-        parser.on("--i-own-this-server", "go beyond #{Target::MOST_IN_FLIGHT} in flight, " \
+        parser.on("--i-own-this-server", "allow more than #{Target::MOST_IN_FLIGHT} in flight, " \
                                          "#{Target::MOST_REQUESTS} requests and #{Target::MOST_A_SECOND} a second") do
           @owner = true
         end
@@ -54,7 +54,7 @@ module Trunkline
 
       def verb(text)
         name = text.upcase
-        VERBS.include?(name) ? name : raise(Stop.new("#{text.inspect} is no method: #{VERBS.join(", ")}", USAGE))
+        VERBS.include?(name) ? name : raise(Stop.new("#{text.inspect} is not a method: #{VERBS.join(", ")}", USAGE))
       end
 
       def read(file)

@@ -9,9 +9,9 @@ module Trunkline
     class Calls
       # Kind => description for the user.
       KINDS = {
-        "distinct" => "distinct URLs, each with a number in its query that no call had before",
-        "json" => "POSTs of JSON that is made for each call, and their answers parsed",
-        "repeated" => "the same request again and again"
+        "distinct" => "GETs of distinct URLs, each with a number in its query that no earlier call had",
+        "json" => "POSTs of JSON that is generated for each call; the JSON of each response is parsed",
+        "repeated" => "the same request repeated"
       }.freeze
       FIRST = 1_000_000 # seven digits, so that all URLs have the same length
 
@@ -54,7 +54,7 @@ module Trunkline
         JSON.parse(body) if @kind == "json" && status < 400
         body.bytesize
       rescue JSON::ParserError
-        raise JSON::ParserError, "an answer is no JSON" # the parser's message would quote the server's text
+        raise JSON::ParserError, "a response is not JSON" # the parser's message would quote the server's text
       end
 
       private

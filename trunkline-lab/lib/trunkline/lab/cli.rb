@@ -53,8 +53,8 @@ module Trunkline
         out.puts "Experiments with HTTP from Ruby, on this machine.", "", "trunkline-lab COMMAND ...", ""
         COMMANDS.each { |name| out.puts format("  %-10<name>s %<text>s", name: name, text: command(name).summary) }
         out.puts "", "Each command has --help, --quiet, and --json, --csv, --samples, --markdown and --html FILE. It",
-                 "exits with 0 when done, 1 when something failed, 2 when it was asked wrongly, 3 when the machine was",
-                 "too noisy to call what was measured a result, 4 beyond what --fail-if allows, 130 after Ctrl-C."
+                 "exits with 0 when done, 1 when something failed, 2 for wrong arguments, 3 when the machine was too",
+                 "noisy for a result, 4 beyond a limit of --fail-if or --fail-if-worse, 130 after Ctrl-C."
         DONE
       end
 

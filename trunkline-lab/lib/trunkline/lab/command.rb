@@ -49,7 +49,7 @@ module Trunkline
         end
         finish
       rescue OptionParser::ParseError => error
-        raise Stop.new("#{error.message}; trunkline-lab #{self.class.name} --help tells what there is", USAGE)
+        raise Stop.new("#{error.message}; trunkline-lab #{self.class.name} --help lists the options", USAGE)
       end
 
       def help = parser.help
@@ -132,10 +132,10 @@ module Trunkline
         Output::Files::KINDS.each do |kind, what|
           parser.on("--#{kind} FILE", "write #{what}") { |file| @files[kind] = file }
         end
-        parser.on("--quiet", "no progress, no tables: the sentences alone") { @quiet = true }
+        parser.on("--quiet", "print only the sentences, without progress and tables") { @quiet = true }
         return unless self.class.timed
 
-        parser.on("--accept-noise", "exit 0 even if the machine was noisy") { @accept_noise = true }
+        parser.on("--accept-noise", "exit with 0 even if the machine was noisy") { @accept_noise = true }
       end
 
       def peer_choice(parser)
@@ -154,7 +154,7 @@ module Trunkline
       def limit_choice(parser, *programs)
         @limits = programs
         names = programs.map(&:label).join(" and ")
-        parser.on("--[no-]limits", "rows of #{names}, that show how far this machine goes (yes)") do |yes|
+        parser.on("--[no-]limits", "rows of #{names}, which show the limit of this machine (yes)") do |yes|
           @limits = [] unless yes
         end
       end

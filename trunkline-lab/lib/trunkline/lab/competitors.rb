@@ -103,7 +103,7 @@ module Trunkline
 
       def verify(member, digest:, **call_arguments)
         seen = member.ask(:probe, **call_arguments)
-        raise PeerProcess::Failed, "it was answered #{seen[:status]}" if seen[:status] >= 400
+        raise PeerProcess::Failed, "its first call had the status #{seen[:status]}" if seen[:status] >= 400
         return if seen[:digest].nil? || digest.nil? || seen[:digest] == digest
 
         raise PeerProcess::Failed, "its answer (status #{seen[:status]}, #{seen[:bytes]} bytes) is not the others'"

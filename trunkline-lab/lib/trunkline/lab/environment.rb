@@ -2,6 +2,7 @@
 
 require "etc"
 require "json"
+require "open3"
 require "openssl"
 require_relative "origins/nginx"
 require_relative "processes"
@@ -11,18 +12,41 @@ module Trunkline
   module Lab
     # The conditions of a measurement: the machine, its load, and the versions of everything involved.
     module Environment
+      ROOT = File.expand_path("../../../..", __dir__) # of the checkout; an installed gem is not in one
+      # Files of the checkout whose changes do not change what is measured.
+      UNMEASURED = %w[*.md benchmark/results docs site].map { |path| ":(exclude)#{path}" }.freeze
       GOVERNOR = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
 
       module_function
 
       # @return [Hash] without load_after, which .after adds
       def before
-        { date: Time.now.utc.strftime("%Y-%m-%d %H:%M UTC"), machine: machine, versions: versions, load_before: load,
-          clients: {} }
+        { date: Time.now.utc.strftime("%Y-%m-%d %H:%M UTC"), commit: commit, machine: machine, versions: versions,
+          load_before: load, clients: {} }
       end
 
       def after(environment, clients)
         environment.merge(load_after: load, clients: clients.transform_keys(&:to_s))
+      end
+
+      # @param root [String] folder of the checkout
+      # @return [String, nil] the commit of the checkout, such as "88d9a9b5", or "88d9a9b5+changes" with uncommitted
+      #   changes; nil outside of a checkout and without git
+      def commit(root = ROOT)
+        return unless File.exist?(File.join(root, ".git"))
+
+        short = git(root, "rev-parse", "--short", "HEAD") or return
+        changes = git(root, "status", "--porcelain", "--", ".", *UNMEASURED)
+        changes.to_s.empty? ? short : "#{short}+changes"
+      rescue SystemCallError
+        nil # git is not installed
+      end
+
+      # Without optional locks, so that git writes no index.
+      # @return [String, nil] nil when the command fails
+      def git(root, *command)
+        output, status = Open3.capture2("git", "--no-optional-locks", "-C", root, *command, err: File::NULL)
+        output.chomp if status.success?
       end
 
       def machine
@@ -61,7 +85,9 @@ module Trunkline
         clients = environment[:clients].values.uniq
         lines = ["#{environment[:date]}; #{machine[:cores]} cores of #{machine[:cpu]}; #{machine[:kernel]}; " \
                  "load #{loads} after"]
-        lines << environment[:versions].map { |name, version| "#{name} #{version}" }.join("; ")
+        commit = ["commit #{environment[:commit]}"] if environment[:commit]
+        versions = environment[:versions].map { |name, version| "#{name} #{version}" }
+        lines << [*versions, *commit].join("; ")
         lines << "clients: #{clients.join(", ")}" if clients.any?
         lines.join("\n")
       end

@@ -77,7 +77,7 @@ module Trunkline
         @commands.puts(JSON.generate({ task: task, **arguments }, ascii_only: true))
         read_reply(limit)
       rescue Errno::EPIPE
-        fail_with("ended before it was asked")
+        fail_with("ended before its first task")
       end
 
       # Ends the current task after an interrupt: the worker begins no more calls.
@@ -111,8 +111,8 @@ module Trunkline
       end
 
       def read_reply(limit)
-        fail_with("no answer within #{limit} s") unless @replies.wait_readable(limit)
-        line = @replies.gets or fail_with("ended without an answer")
+        fail_with("no reply within #{limit} s") unless @replies.wait_readable(limit)
+        line = @replies.gets or fail_with("ended without a reply")
         reply = JSON.parse(line, symbolize_names: true)
         raise Failed, "#{reply[:error]}: #{reply[:message]}" if reply[:error]
 

@@ -9,8 +9,8 @@ module Trunkline
       private
 
       def time_option(parser)
-        parser.on("--within SECONDS", Float, "about so long: fewer rounds when they would take longer, but no fewer",
-                  "than #{Rounds::LEAST}") do |seconds|
+        parser.on("--within SECONDS", Float, "run about as long, with fewer rounds if needed,",
+                  "but with at least #{Rounds::LEAST}") do |seconds|
           raise OptionParser::InvalidArgument, "#{seconds}: give seconds, 0 or more" if seconds.negative?
 
           @seconds_for_all = seconds

@@ -28,8 +28,8 @@ module Trunkline
       FORMAT = "trunkline-lab"
       VERSION = 1
       SCHEMA = File.join(__dir__, "schema/result.json")
-      STATES = { "result" => "a result", "facts" => "what was seen", "noisy" => "not a result: the machine was noisy",
-                 "interrupted" => "interrupted: what there was until then" }.freeze
+      STATES = { "result" => "a result", "facts" => "observed facts", "noisy" => "not a result: the machine was noisy",
+                 "interrupted" => "interrupted: the results until then" }.freeze
 
       def self.short(number)
         return number unless number.is_a?(Float)
@@ -45,7 +45,7 @@ module Trunkline
         data = JSON.parse(File.read(file, encoding: Encoding::UTF_8), symbolize_names: true)
         return data if data.is_a?(Hash) && data[:format] == FORMAT && data[:version] == VERSION
 
-        raise Stop, "#{file} is no result of trunkline-lab (format #{FORMAT}, version #{VERSION})"
+        raise Stop, "#{file} is not a result of trunkline-lab (format #{FORMAT}, version #{VERSION})"
       rescue SystemCallError => error
         raise Stop, "#{file} cannot be read: #{error.message.sub(/ @ .*/, "")}"
       rescue JSON::ParserError
@@ -98,12 +98,12 @@ module Trunkline
 
         reasons = []
         if @foreign.to_f > Noise::FOREIGN_BAR
-          reasons << "other programs took #{(@foreign * 100).round} % of the machine meanwhile"
+          reasons << "other programs took #{(@foreign * 100).round} % of the CPU during the run"
         end
         loose = @figures.select { |figure| figure.key && figure.looseness > Noise::SPREAD_BAR }
         if loose.any?
           worst = loose.max_by(&:looseness)
-          reasons << "#{worst.name} is known to #{(worst.looseness * 100).round} % only"
+          reasons << "#{worst.name} is only known to within #{(worst.looseness * 100).round} %"
         end
         reasons
       end

@@ -47,7 +47,7 @@ module Trunkline
 
       # @return [String, nil] sentence that says that the time was too short for all rounds
       def cut
-        "For want of time #{@done} rounds were measured, not #{@wanted}." if @over && @done < @wanted
+        "To keep within the time, #{@done} rounds were measured instead of #{@wanted}." if @over && @done < @wanted
       end
 
       private

@@ -8,12 +8,13 @@ module Trunkline
     # Tests of safety: scripted servers that fail as real servers sometimes do, and each client's reaction.
     class Safety
       TESTS = {
-        post: "POST sent twice", put: "PUT sent twice", timeout: "wrong answer after Timeout",
-        raise: "wrong answer after Thread#raise", fork: "wrong answers after fork",
-        poison: "stray answer taken, at once", late: "stray answer taken, late", redirect: "leaked by a redirect"
+        post: "POST sent twice", put: "PUT sent twice", timeout: "wrong response after Timeout",
+        raise: "wrong response after Thread#raise", fork: "wrong responses after fork",
+        poison: "stray response accepted, at once", late: "stray response accepted, late",
+        redirect: "leaked by a redirect"
       }.freeze
-      NOTE = "Each client by its defaults, on connections that stay open. \"error\": the call raised, which is safe; " \
-             "\"-\": does not apply."
+      NOTE = "Each client with its defaults, on kept connections. \"error\": the call raised an error, which is " \
+             "safe; \"-\": does not apply."
       SECRETS = { "Authorization" => "Bearer secret", "Cookie" => "session=secret", "X-Api-Key" => "secret" }.freeze
       SLOW = 0.6         # seconds until the response, after the call was interrupted
       PATIENCE = 0.2     # seconds until the interrupt
@@ -66,7 +67,7 @@ module Trunkline
           process.ask(:calls, call: { path: "/warm" }, count: 1)
           process.ask(:outcome, call: { verb: verb, path: "/order", body: "order" }, limit: LIMIT)
         end
-        evidence = "the server got it #{times(requests)}; the call #{ended[:ended_with]}"
+        evidence = "the server received it #{times(requests)}; the call ended with: #{ended[:ended_with]}"
         requests > 1 ? fact("yes", false, evidence) : fact("no", true, evidence)
       end
 
@@ -81,7 +82,7 @@ module Trunkline
           process.ask(:interrupted, first: { path: "/slow" }, second: { path: "/next" }, after: PATIENCE, way: way,
                                     limit: LIMIT)
         end
-        evidence = "asked for /next, got #{result[:body].inspect}"
+        evidence = "requested /next, got #{result[:body].inspect}"
         result[:body] == "/next" ? fact("no", true, evidence) : fact("yes", false, evidence)
       end
 
@@ -115,7 +116,7 @@ module Trunkline
           body = result[:bodies].last
           break if sent_in_time
         end
-        fact(body == "/second" ? "no" : "yes", body == "/second", "asked for /second, got #{body.inspect}")
+        fact(body == "/second" ? "no" : "yes", body == "/second", "requested /second, got #{body.inspect}")
       end
 
       # @yieldparam next_request_arrived [Boolean] whether it had arrived when the stray response was sent

@@ -14,10 +14,10 @@ module Trunkline
       private
 
       def options(parser)
-        parser.on("--seed N", Integer, "of the first simulated run; each has the next one (1)") do |seed|
+        parser.on("--seed N", Integer, "of the first simulated run; each further run has the next (1)") do |seed|
           @seed = seed
         end
-        parser.on("--simulation", "the simulation alone: nothing is sent") { @simulation_only = true }
+        parser.on("--simulation", "only the simulation: no requests are sent") { @simulation_only = true }
         peer_choice(parser)
         time_option(parser)
       end

@@ -56,7 +56,7 @@ module Trunkline
       def self.parse(text, ca_file: nil)
         uri = URI.parse(text)
         unless uri.is_a?(URI::HTTP) && uri.host && !uri.host.empty?
-          raise Stop.new("#{Secrets.hide(text).inspect} is no URL: give http://... or https://..., or one of " \
+          raise Stop.new("#{Secrets.hide(text).inspect} is not a URL: give http://... or https://..., or one of " \
                          "#{BUILT_IN.keys.join(", ")}", USAGE)
         end
 
@@ -64,7 +64,7 @@ module Trunkline
         new("#{uri.scheme}://#{uri.host}#{port}", uri.request_uri, ca_file: ca_file, title: Secrets.hide(text),
                                                                    headers: credentials(uri))
       rescue URI::InvalidURIError
-        raise Stop.new("#{Secrets.hide(text).inspect} is no URL", USAGE)
+        raise Stop.new("#{Secrets.hide(text).inspect} is not a URL", USAGE)
       end
 
       # @return [Hash] Authorization field (RFC 7617), for clients that do not use the URL's user and password
@@ -131,7 +131,7 @@ module Trunkline
         response = client.request(call[:verb], request_path, headers: call[:headers], body: call[:body])
         return response if response.status < 400
 
-        raise Stop, "#{call[:verb]} #{base}#{request_path} is answered #{response.status} #{response.reason}: " \
+        raise Stop, "#{call[:verb]} #{base}#{request_path} got a response of #{response.status} #{response.reason}: " \
                     "nothing was measured"
       rescue Trunkline::Error => error
         raise Stop, error.message

@@ -98,15 +98,16 @@ module Trunkline
 
       # Makes calls next to threads that never release the GVL by themselves. The server answers with the monotonic
       # clock at the time when it wrote the response, in seconds.
-      # @return [Array<Hash>] seconds for each call: wall:, the whole call; answer:, until the server wrote the
-      #   response; waited:, from then on; and told:, the timings that the client reports
-      def beside_busy_threads(call:, busy:, count:)
-        call = Peer::Call.of(**call)
+      # @param kind [String] one of Calls::KINDS
+      # @return [Array<Hash>] seconds for each call: wall:, the whole call; written:, until the server wrote the
+      #   response; waited:, from then on; and reported:, the timings that the client reports
+      def beside_busy_threads(call:, busy:, count:, kind: "repeated")
+        calls = Calls.new(Peer::Call.of(**call), kind)
         @peer.session do
-          @peer.timed(call)
+          @peer.timed(calls.next)
           over = false
           threads = Array.new(busy) { Thread.new { nil until over } }
-          Array.new(count) { timed_call(call) }
+          Array.new(count) { timed_call(calls) }
         ensure
           over = true
           threads&.each(&:join)
@@ -211,14 +212,16 @@ module Trunkline
         delays
       end
 
-      def timed_call(call)
+      def timed_call(calls)
+        call = calls.next
         began = Clock.now
         status, body, timings = @peer.timed(call)
         ended = Clock.now
         raise "status #{status}" unless status == 200
 
+        calls.read(status, body)
         written = Float(body)
-        { wall: ended - began, answer: written - began, waited: ended - written, told: timings }
+        { wall: ended - began, written: written - began, waited: ended - written, reported: timings }
       end
 
       def limit(requests, seconds)

@@ -54,7 +54,7 @@ module Trunkline
           size_samples = @rounds.samples.select { |(_, of), _| of == size }.transform_keys(&:first)
           next if size_samples.empty?
 
-          show("#{size} document, whole requests to Rails under Puma", size, size_samples)
+          show("#{size} document, whole requests to Rails under Puma, distinct URLs", size, size_samples)
           size_samples.each { |name, taken| report(name, size, taken, reports) }
         end
       end

@@ -18,9 +18,9 @@ module Trunkline
 
         MOST = 256
         LIMITERS = {
-          refusal: "the server refuses more (429 or 503)",
-          cpu: "this machine's CPU is the limit: the client takes a whole core",
-          ceiling: "more was not tried: the server may take it",
+          refusal: "the server refuses more calls (429 or 503)",
+          cpu: "this machine's CPU is the limit: the client uses a whole core",
+          ceiling: "no higher concurrency was tried: the server may be able to handle more",
           server: "the server is the limit"
         }.freeze
 
@@ -48,7 +48,7 @@ module Trunkline
 
         def arguments(rest) = @place = one_place(rest)
 
-        def title = "The right concurrency for #{call_title}"
+        def title = "The best concurrency for #{call_titles}"
 
         def measure
           open_target(@place) do
@@ -109,7 +109,7 @@ module Trunkline
 
         def nothing_good(search)
           point = search.best
-          "#{@target.url} answered no call well: #{percent(point.refused)} were refused (429 or 503), " \
+          "no call to #{@target.url} succeeded: #{percent(point.refused)} were refused (429 or 503), " \
             "#{percent(point.failed)} failed"
         end
 
@@ -145,7 +145,8 @@ module Trunkline
           @result.say("#{TITLES.fetch(kind)}:") if @searches.size > 1
           @result.say("Use #{found[:use]}#{others}; #{LIMITERS.fetch(found[:limiter])}.")
           @result.say("It refuses calls (429 or 503) from #{refused} in flight on.") if refused
-          @result.say("By Little's law the best goodput would need #{found[:little]} in flight if none had to wait.")
+          @result.say("By Little's law, the best goodput needs #{found[:little]} in flight when no request " \
+                      "waits in a queue.")
         end
 
         def percent(share) = "#{(share * 100).round(1)} %"

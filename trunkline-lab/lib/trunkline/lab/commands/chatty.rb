@@ -13,7 +13,7 @@ module Trunkline
       class Chatty < Command
         include CallsAndRuns
 
-        summary "a request that makes 15 HTTPS calls to a second service, under load, by four ways to make them"
+        summary "a Rack application that makes 15 HTTPS calls in each request, under load, in four ways"
         usage "[CALLS] [RUNS]"
 
         GEMS = { "faraday" => "~> 2.0" }.freeze
@@ -74,7 +74,7 @@ module Trunkline
         def check(application)
           kinds.each do |kind|
             seen = application.ask(:probe, call: { path: "/#{kind}" })
-            raise Stop, "the application answered #{seen[:status]}: #{seen[:body]}" unless seen[:status] == 200
+            raise Stop, "the application's status is #{seen[:status]}: #{seen[:body]}" unless seen[:status] == 200
           end
         end
 

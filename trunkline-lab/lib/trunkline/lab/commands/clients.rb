@@ -60,7 +60,7 @@ module Trunkline
           rows = kind_samples.map { |(label, _), taken| row(label, what, taken) }.sort_by { |row| row.last.to_f }
           @result.table(what, %w[client user system total real], rows,
                         note: "Seconds for #{@calls} calls over loopback; real is the median of " \
-                              "#{counted(runs, "run")}, the CPU's are means.")
+                              "#{counted(runs, "run")}, the CPU times are means.")
           bars = rows.map { |row| { label: row.first, value: row.last.to_f * 1000, ours: row.first == "Trunkline" } }
           @result.chart(:bars, "#{@calls} #{what}", unit: "ms", bars: bars)
           first, second = rows.reject { |row| Limits.row?(row.first) }

@@ -5,7 +5,7 @@ module Trunkline
     module Commands
       # Compares two results of the same command, and says whether the second one is better.
       class Compare < Command
-        summary "two results of one command beside each other: faster, slower, or no difference"
+        summary "compares two results of one command: faster, slower, or no difference"
         usage "A.json B.json"
         timed false
 

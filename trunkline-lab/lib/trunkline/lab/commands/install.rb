@@ -55,7 +55,7 @@ module Trunkline
         def conclude
           rows = @installed.map { |folder, gems| [folder, gems.map { |gem| gem.join(" ") }.join(", ")] }
           @result.table(nil, %w[for gems], rows) if rows.any?
-          @result.say("#{rows.size} sets of gems are there, #{@result.missing.size} are not.")
+          @result.say("#{rows.size} sets of gems are installed, #{@result.missing.size} are not.")
         end
       end
     end

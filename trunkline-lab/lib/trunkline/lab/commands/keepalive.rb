@@ -10,7 +10,7 @@ module Trunkline
       class Keepalive < Command
         include CallsAndRuns
 
-        summary "calls over TLS with connections kept, and with a new one for each call, by every client"
+        summary "calls over TLS on kept connections, and on a new connection for each call, by every client"
         usage "[CALLS] [RUNS]"
 
         WAYS = %i[kept fresh].freeze
@@ -71,7 +71,7 @@ module Trunkline
           rows = clients.map { |label, ways| row(label, kind, ways) }.sort_by { |row| row[COLUMNS.size].to_f }
           heads = %w[kept new].flat_map { |way| COLUMNS.map { |name| "#{way}: #{name}" } }
           @result.table(TITLES.fetch(kind), ["client", *heads, "times faster"], rows,
-                        note: "Milliseconds over loopback, medians of #{counted(runs, "run")} (the CPU's as means); " \
+                        note: "Milliseconds over loopback, medians of #{counted(runs, "run")} (means for the CPU); " \
                               "opened: connections that the server saw.", optional: optional)
           draw(kind, rows)
           say(kind, rows)

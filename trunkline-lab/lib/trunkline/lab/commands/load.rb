@@ -31,13 +31,13 @@ module Trunkline
         end
 
         def options(parser)
-          parser.on("-n", "--requests N", Integer, "how many (1000)") { |n| @requests = positive(n, "-n") }
+          parser.on("-n", "--requests N", Integer, "number of requests (1000)") { |n| @requests = positive(n, "-n") }
           parser.on("-c", "--concurrency N", Integer, "in flight (1)") { |n| @concurrency = positive(n, "-c") }
-          parser.on("-z", "--duration SECONDS", Float, "how long, instead of how many") do |s|
+          parser.on("-z", "--duration SECONDS", Float, "duration, instead of a number of requests") do |s|
             @seconds = positive(s, "-z")
           end
-          parser.on("-q", "--rate N", Float, "requests a second in all; latency is then also taken from when each",
-                    "request should have started") { |n| @rate = positive(n, "-q") }
+          parser.on("-q", "--rate N", Float, "requests a second in total; latency is then also measured from the time",
+                    "when each request should have started") { |n| @rate = positive(n, "-q") }
           parser.on("-m", "--method METHOD", "GET, POST ... (GET)") { |text| @call[:verb] = verb(text) }
           parser.on("-k", "--[no-]keepalive", "keep connections (yes)") { |keep| @keep = keep }
           parser.on("--fail-if LIMIT", "exit with #{CROSSED} beyond it, such as \"p99>50ms\"; any number; of",
@@ -145,7 +145,7 @@ module Trunkline
         # @return [Hash{String => Integer}] number of failed calls by error or by status
         def failed
           erred = @sample[:statuses].select { |status, _| status.to_s.to_i >= 400 }
-          @sample[:errors].merge(erred.transform_keys { |status| "answered #{status}" })
+          @sample[:errors].merge(erred.transform_keys { |status| "with status #{status}" })
         end
 
         # If the user has set a limit for errors, only this limit decides whether there were too many.

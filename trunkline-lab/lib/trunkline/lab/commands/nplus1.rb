@@ -13,15 +13,15 @@ module Trunkline
       class Nplus1 < Command
         include Repeats
 
-        summary "a Rails page with 15 calls: what Trunkline::Insight promises of a batch, and what a batch then takes"
+        summary "a Rails page with 15 calls: the time of a batch that Trunkline::Insight predicts, and the measured one"
         usage "[CALLS] [RUNS]"
 
         LABEL = "Rails"
         GEMS = { "railties" => ">= 7.1" }.freeze
         FOLDER = "nplus1"
         FILE = File.expand_path("../origins/orders_page.rb", __dir__)
-        WAYS = { before: "one after another", promised: "side by side, promised",
-                 after: "side by side, measured" }.freeze
+        WAYS = { before: "one after another", predicted: "in a batch, predicted",
+                 after: "in a batch, measured" }.freeze
         ALLOWED = 25 # maximum deviation of an estimate in per cent
 
         # @return [Hash] name => gems
@@ -42,10 +42,10 @@ module Trunkline
         # @raise [Stop]
         def arguments(rest)
           calls_and_runs(rest)
-          raise Stop.new("fewer than 3 calls are no N+1", USAGE) if @calls < 3
+          raise Stop.new("fewer than 3 calls are not an N+1 problem", USAGE) if @calls < 3
         end
 
-        def title = "A Rails page that makes #{@calls} calls to a second service (10 ms each)"
+        def title = "A Rails page that makes #{@calls} calls to a second service (10 ms each), GETs of distinct URLs"
 
         def measure
           Target.open("slow", port: :plain) do |service|
@@ -75,7 +75,7 @@ module Trunkline
           @found = ask(page, "/found")
           raise Stop, "Trunkline::Insight found nothing" unless @found[:estimate]
 
-          { before: before, promised: @found[:estimate], after: seconds_of(page, "/batch") }
+          { before: before, predicted: @found[:estimate], after: seconds_of(page, "/batch") }
         end
 
         def seconds_of(page, path)
@@ -87,7 +87,7 @@ module Trunkline
 
         def ask(page, path)
           result = page.ask(:probe, call: { path: path })
-          raise Stop, "the application answered #{result[:status]}: #{result[:body]}" unless result[:status] == 200
+          raise Stop, "the application's status is #{result[:status]}: #{result[:body]}" unless result[:status] == 200
 
           JSON.parse(result[:body], symbolize_names: true)
         end
@@ -97,8 +97,8 @@ module Trunkline
 
           figures = WAYS.to_h { |key, way| [key, figure(way, taken.map { |one| one[key] * 1000 })] }
           show(figures)
-          off = @result.figure(taken.map { |one| off(one) }, name: "the promise is off by", group: "promise", unit: "%",
-                                                             label: LABEL, better: "lower")
+          off = @result.figure(taken.map { |one| off(one) }, name: "the prediction is off by", unit: "%",
+                                                             group: "prediction", label: LABEL, better: "lower")
           say(figures, off)
         end
 
@@ -107,7 +107,7 @@ module Trunkline
                                  key: true)
         end
 
-        def off(sample) = (sample[:promised] - sample[:after]).abs / sample[:after] * 100
+        def off(sample) = (sample[:predicted] - sample[:after]).abs / sample[:after] * 100
 
         def show(figures)
           slowest = figures[:before].value
@@ -116,17 +116,17 @@ module Trunkline
              format("%.1fx", slowest / one.value)]
           end
           @result.table("The #{@calls} calls of one page", ["calls", "ms", "95 % interval", "times faster"], rows,
-                        note: "Medians of #{counted(runs, "run")}, each with a promise of its own.")
+                        note: "Medians of #{counted(runs, "run")}, each with a separate prediction.")
           bars = figures.map { |way, one| { label: one.label, value: one.value.round(1), ours: way == :after } }
           @result.chart(:bars, "The #{@calls} calls of one page", unit: "ms", bars: bars)
         end
 
         def say(figures, off)
-          @result.say("Found: #{@found[:told]}")
+          @result.say("Found: #{@found[:text]}")
           @result.say("Advice: #{@found[:advice]}")
           verdict = off.value <= ALLOWED ? "within" : "not within"
-          @result.say(format("Before %<before>.1f ms; promised %<promised>.1f ms; after %<after>.1f ms: the promise " \
-                             "is off by %<off>.0f %% (median), #{verdict} #{ALLOWED} %%.",
+          @result.say(format("Before %<before>.1f ms; predicted %<predicted>.1f ms; after %<after>.1f ms: the " \
+                             "prediction is off by %<off>.0f %% (median), #{verdict} #{ALLOWED} %%.",
                              off: off.value, **figures.transform_values(&:value)))
         end
       end

@@ -15,7 +15,7 @@ module Trunkline
           raise Stop.new("give one folder", USAGE) unless rest.size == 1
 
           @folder = rest.first
-          raise Stop.new("#{@folder} is no folder", USAGE) unless File.directory?(@folder)
+          raise Stop.new("#{@folder} is not a folder", USAGE) unless File.directory?(@folder)
         end
 
         attr_reader :results
@@ -24,7 +24,7 @@ module Trunkline
 
         def measure
           files = Dir[File.join(@folder, "*.json")]
-          raise Stop, "there is no result in #{@folder}: write some with --json" if files.empty?
+          raise Stop, "there are no results in #{@folder}: write some with --json" if files.empty?
 
           order = CLI::COMMANDS
           results = files.map { |file| Result.read(file) }

@@ -15,20 +15,20 @@ module Trunkline
       class SafetyCommand < Command
         include Facts
 
-        summary "replays, mixed up answers, leaked credentials, and what becomes of calls to servers that do wrong"
+        summary "replays, mixed-up responses, leaked credentials, and calls to servers that break the protocol"
         timed false
 
         AT_ONCE = 6 # faults: a small number, so that their servers and clients get the CPU when they need it
         FAULTS_NOTE = <<~TEXT.split("\n").join(" ").freeze
-          A timeout of #{Faults::Trial::TIMEOUT} s. "answer": the body that was meant, or, of a fault that should fail the call, "ok" all
-          the same; "as sent": without being decoded; "no end": not within #{Faults::Trial::LIMIT} s; "crash": the process ended; "-":
-          does not apply.
+          The clients' timeout is #{Faults::Trial::TIMEOUT} s. "answer": the call returned the intended body, or "ok" where it should have
+          failed; "as sent": it returned the body without decoding it; "no end": it did not end within #{Faults::Trial::LIMIT} s;
+          "crash": the process ended; "-": does not apply.
         TEXT
 
         HARMS = {
-          "had no end" => ->(found) { found[:outcome] == "no end" },
+          "did not end" => ->(found) { found[:outcome] == "no end" },
           "ended the process" => ->(found) { found[:outcome] == "crash" },
-          "gave the call that followed a wrong answer" => ->(found) { !["good", "error", nil].include?(found[:after]) }
+          "gave the next call a wrong response" => ->(found) { !["good", "error", nil].include?(found[:after]) }
         }.freeze
 
         def self.name = "safety"
@@ -43,12 +43,12 @@ module Trunkline
 
         def options(parser)
           peer_choice(parser)
-          parser.on("--[no-]faults", "the servers that do wrong, too: some minutes for all clients (yes)") do |yes|
+          parser.on("--[no-]faults", "servers that break the protocol, too: takes some minutes (yes)") do |yes|
             @with_faults = yes
           end
         end
 
-        def title = "What each client does behind its user's back"
+        def title = "What each client does by default"
 
         def measure
           @seen = facts(Safety::TESTS.keys) { |preloaded, test| Safety.new(preloaded).run(test) }
@@ -76,14 +76,14 @@ module Trunkline
           rows = @seen.map { |label, seen| [label, *Safety::TESTS.keys.map { |test| seen[test][:told] }] }
           @result.table(nil, ["client", *Safety::TESTS.values], rows, note: Safety::NOTE)
           evidence = @seen.map { |label, seen| [label, *seen.values.map { |told| told[:evidence] }] }
-          @result.table("What was seen", ["client", *Safety::TESTS.values], evidence, optional: Safety::TESTS.values)
+          @result.table("What the servers observed", ["client", *Safety::TESTS.values], evidence, optional: Safety::TESTS.values)
           say
         end
 
         def say
           found = @seen.transform_values { |seen| seen.reject { |_, told| told[:safe] }.keys }
           safe, others = found.partition { |_, tests| tests.empty? }
-          @result.say("Nothing replayed, mixed up or leaked: #{safe.map(&:first).join(", ")}.") if safe.any?
+          @result.say("Replayed, mixed up or leaked nothing: #{safe.map(&:first).join(", ")}.") if safe.any?
           others.each { |label, tests| @result.say("#{label}: #{Safety::TESTS.values_at(*tests).join("; ")}.") }
         end
 
@@ -107,7 +107,7 @@ module Trunkline
             count = found.count(&done)
             "#{count} #{what}" if count.positive?
           end
-          harms << "each call ended, and none got another's answer" if harms.empty?
+          harms << "each call ended, and none got the response to another call" if harms.empty?
           @result.say("#{label}, of #{found.size} faults: #{harms.join(", ")}.")
         end
       end

@@ -14,7 +14,7 @@ module Trunkline
         include Facts
         include Simulated
 
-        summary "retries towards a server that fails: the load on it, with and without a budget for retries"
+        summary "retries against a failing server: the load on it, with and without a retry budget"
         usage "[CALLS] [RUNS]"
         timed false
 
@@ -43,7 +43,7 @@ module Trunkline
           @runs = 3
         end
 
-        def title = "Retries towards a server that fails"
+        def title = "Retries against a failing server, GETs of distinct URLs and POSTs of JSON"
 
         def measure
           simulate(Simulation::Storm::WAYS) { |way, seed| Simulation::Storm.run(way, seed) }
@@ -92,21 +92,21 @@ module Trunkline
 
         def show_simulation
           storm = Simulation::Storm
-          note = "Requests for each call; medians of #{counted(seeds, "run")}, seeds from #{@seed} on, and the " \
-                 "longest time until the server recovers. #{storm::PER_SECOND} calls a second, of which it can bear " \
-                 "#{(storm::WORKERS / storm::SECONDS).round}; callers wait #{storm::PATIENCE.round} s."
+          note = "Requests per call; medians of #{counted(seeds, "run")}, seeds from #{@seed} on, and the longest " \
+                 "time until the server recovers. There are #{storm::PER_SECOND} calls a second, the server can " \
+                 "process #{(storm::WORKERS / storm::SECONDS).round}, and callers wait #{storm::PATIENCE.round} s."
           @result.table("Simulation: a server ten times slower for #{storm::TROUBLE.size} s",
-                        ["way", "load then", "load after", "answered", "recovers in"],
+                        ["way", "load during", "load after", "successful", "recovers in"],
                         simulated.map { |name, results| simulated_row(name, results) }, note: note)
-          draw("what reaches the server", "requests/s", &:arrived)
-          draw("what is answered in the end", "calls/s", &:good)
+          draw("requests that reach the server", "requests/s", &:arrived)
+          draw("calls that succeed", "calls/s", &:good)
           simulated.each { |name, results| @result.say(recovery(name, results)) }
           @result.data[:simulation] = simulated.transform_values { |results| results.map(&:to_h) }
         end
 
         def simulated_row(name, results)
           storm = Simulation::Storm
-          load = { "load then" => storm::TROUBLE, "load after" => storm::TROUBLE.end...storm::UNTIL }
+          load = { "load during" => storm::TROUBLE, "load after" => storm::TROUBLE.end...storm::UNTIL }
           loads = load.map do |what, seconds|
             figure("simulation, #{name}", what, results.map { |one| one.per_call(seconds) })
           end
@@ -125,8 +125,8 @@ module Trunkline
           what = "Simulation, #{name}: the server"
           return "#{what} recovers within #{longest_recovery(results)}." if results.all?(&:recovery)
 
-          "#{what} does not recover in the #{Simulation::Storm::AFTER} s that follow, because what is sent again " \
-            "keeps it overloaded."
+          "#{what} does not recover in the #{Simulation::Storm::AFTER} s that follow, because the retries keep " \
+            "it overloaded."
         end
 
         # Draws the first run of each way.
@@ -143,17 +143,19 @@ module Trunkline
         def show_clients
           rows = measured.map { |label| [label, *TURNS.map { |turn| load_cell(label, turn) }, twice(label)] }
           columns = TURNS.map { |turn| turn.join(", ") }
-          @result.table("A server that fails everything", ["client", *columns, "POSTs twice"], rows,
-                        note: "Requests that reached the server for each of #{@calls} calls, #{IN_FLIGHT} in flight, " \
-                              "medians of #{counted(runs, "run")}; POSTs that it got more than once, in all.")
+          @result.table("A server that fails every request, GETs of distinct URLs and POSTs of JSON",
+                        ["client", *columns, "POSTs twice"], rows,
+                        note: "Requests that reached the server, per call: #{@calls} calls, #{IN_FLIGHT} in flight, " \
+                              "medians of #{counted(runs, "run")}. POSTs twice: those that the server received " \
+                              "more than once, in total.")
           bars = rows.map { |row| { label: row.first, value: row[1].to_f, ours: trunkline?(row.first) } }
-          @result.chart(:bars, "Requests for each GET, all answered with 503", unit: "x", bars: bars)
+          @result.chart(:bars, "Requests per GET, when the server responds with 503 to all", unit: "x", bars: bars)
           say
         end
 
         def load_cell(label, turn)
           taken = samples[[label, turn]] or return
-          format("%.2fx", figure(label, "requests for each #{turn.join(", ")}", taken.map { |one| one[:load] }).value)
+          format("%.2fx", figure(label, "requests per #{turn.join(", ")}", taken.map { |one| one[:load] }).value)
         end
 
         def twice(label)
@@ -163,10 +165,10 @@ module Trunkline
 
         def say
           within, beyond = measured.partition { |label| most(label) <= BOUND }
-          @result.say("At most #{BOUND} requests for each call, whatever fails: #{within.join("; ")}.") if within.any?
-          beyond.each { |label| @result.say("#{label}: up to #{format("%.2f", most(label))} requests for each call.") }
+          @result.say("At most #{BOUND} requests per call with each failure: #{within.join("; ")}.") if within.any?
+          beyond.each { |label| @result.say("#{label}: up to #{format("%.2f", most(label))} requests per call.") }
           repeated = measured.select { |label| twice(label).positive? }
-          @result.say(repeated.empty? ? "No POST came twice." : "POSTs came twice from #{repeated.join("; ")}.")
+          @result.say(repeated.empty? ? "No POST arrived twice." : "POSTs arrived twice from #{repeated.join("; ")}.")
         end
 
         def most(label)

@@ -15,7 +15,7 @@ module Trunkline
         include CallKinds
         include Repeats
 
-        summary "requests/s and CPU at each concurrency, by every client asked for"
+        summary "requests/s and CPU at each concurrency, by the selected clients"
         usage "[METHOD] URL|short|medium|slow|workers [REQUESTS] [REPEATS]"
 
         CONCURRENCIES = [1, 2, 3, 4, 5, 10, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200].freeze
@@ -84,7 +84,7 @@ module Trunkline
           VERBS.include?(word.upcase) || !(second.nil? || SIZE.match?(second))
         end
 
-        def title = "#{@call[:verb]} #{place}: requests/s by how many are in flight"
+        def title = "#{call_titles}: requests/s by number of requests in flight"
 
         def measure
           open_target(@place) do

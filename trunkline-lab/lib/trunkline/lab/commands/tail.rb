@@ -15,7 +15,7 @@ module Trunkline
       class Tail < Command
         include Simulated
 
-        summary "a server with a slow tail: p50, p95 and p99 with and without hedging, and the additional load"
+        summary "a server with a slow tail: p50, p95 and p99 of GETs with and without hedging, and the additional load"
         usage "[CALLS] [RUNS]"
 
         CLIENTS = %w[trunkline_alone trunkline_hedge faraday_retry_impatient httpx_retries_impatient].freeze
@@ -40,7 +40,8 @@ module Trunkline
           @runs = 5
         end
 
-        def title = "A server with a slow tail, and hedging"
+        # Hedging sends a second request, which is allowed for safe methods only: there are no POSTs.
+        def title = "A server with a slow tail, and hedging: GETs of distinct URLs, as only safe methods are hedged"
 
         # A simulation has the same result on any machine, so noise does not matter.
         def timed? = super && !@simulation_only
@@ -57,7 +58,7 @@ module Trunkline
         end
 
         def take
-          Origins::Counting.open(method(:answer)) do |origin, base|
+          Origins::Counting.open(method(:respond)) do |origin, base|
             @chance = Random.new(@seed)
             with_competitors(base: base, checks: [CALL.merge(digest: Digest::SHA256.hexdigest(BODY))]) do |competitors|
               competitors.each { |member| many(member, WARM_UP) }
@@ -80,7 +81,7 @@ module Trunkline
           end
         end
 
-        def answer(connection)
+        def respond(connection)
           sleep @chance.rand < SLOW_SHARE ? SLOW_SECONDS : SECONDS
           connection.answer(BODY)
         end
@@ -107,8 +108,8 @@ module Trunkline
         def show_simulation
           tail = Simulation::Tail
           rows = simulated.map { |name, results| [name, *well(name, results), *trouble(name, results)] }
-          title = "Simulation: one answer of #{(1 / tail::SLOW_SHARE).round} is slow, then all are"
-          note = "Milliseconds, and requests beyond one for each call; medians of #{counted(seeds, "run")}, seeds " \
+          title = "Simulation: one response of #{(1 / tail::SLOW_SHARE).round} is slow, then all are slow"
+          note = "Milliseconds, and requests beyond one per call; medians of #{counted(seeds, "run")}, seeds " \
                  "from #{@seed} on. #{tail::PER_SECOND} calls a second."
           @result.table(title, SIMULATED, rows, optional: ["p99.9"], note: note)
           say_simulation(*rows.map { |row| SIMULATED.zip(row).to_h })
@@ -118,9 +119,9 @@ module Trunkline
         def say_simulation(none, unlimited, hedged)
           @result.say("Simulation: hedging takes p99 from #{none["p99"]} ms to #{hedged["p99"]} ms, for " \
                       "#{hedged["more"]} more requests.")
-          @result.say("Simulation: when all answers are slow (p50 #{none["slow: p50"]} ms), hedging without a budget " \
-                      "sends #{unlimited["slow: more"]} more (p50 #{unlimited["slow: p50"]} ms), with the budget " \
-                      "#{hedged["slow: more"]} (p50 #{hedged["slow: p50"]} ms).")
+          @result.say("Simulation: when all responses are slow (p50 #{none["slow: p50"]} ms), hedging without a " \
+                      "budget sends #{unlimited["slow: more"]} more (p50 #{unlimited["slow: p50"]} ms), with the " \
+                      "budget #{hedged["slow: more"]} (p50 #{hedged["slow: p50"]} ms).")
         end
 
         def well(name, results)
@@ -160,13 +161,14 @@ module Trunkline
 
         def show_clients
           rows = measured.map { |label| row(label, samples.fetch(label)) }
-          @result.table("A server that takes #{ms(SECONDS)} ms, and #{ms(SLOW_SECONDS)} ms now and then",
+          @result.table("GETs of distinct URLs, which take #{ms(SECONDS)} ms, some #{ms(SLOW_SECONDS)} ms",
                         ["client", *SHARES.keys.map { |name| "#{name} ms" }, "more", "failed"], rows,
                         note: "#{@calls} GETs, #{IN_FLIGHT} in flight, medians of #{counted(runs, "run")}; " \
                               "#{(SLOW_SHARE * 100).round} % of the requests are slow. \"timeout and retry\": after " \
-                              "#{ms(Retrying::IMPATIENT)} ms. More: what reached the server beyond one for each call.")
+                              "#{ms(Retrying::IMPATIENT)} ms. More: requests that reached the server beyond one per " \
+                              "call. No POSTs: only safe methods are hedged.")
           bars = rows.map { |row| { label: row.first, value: row[3].to_f, ours: trunkline?(row.first) } }
-          @result.chart(:bars, "99 of 100 GETs are answered within", unit: "ms", bars: bars)
+          @result.chart(:bars, "Time within which 99 of 100 GETs end", unit: "ms", bars: bars)
           rows.each { |row| say(*row) }
         end
 

@@ -11,7 +11,7 @@ module Trunkline
       class Timeouts < Command
         include Facts
 
-        summary "asked to wait 1 s: what each client takes for each phase that can stall, and how often it asks"
+        summary "with a timeout of 1 s: how long each client waits in each phase that stalls, and how often it tries"
         usage "[SECONDS]"
         timed false
 
@@ -37,7 +37,9 @@ module Trunkline
           raise Stop.new("#{rest.join(" ").inspect}: give one number of seconds, from 0.05 to 60", USAGE)
         end
 
-        def title = "A server that stalls, and a client that was told to wait #{format("%g", @timeout)} s"
+        def title
+          "A server that stalls, and clients with a timeout of #{format("%g", @timeout)} s; one GET for each phase"
+        end
 
         def measure
           @seen = facts(PHASES) { |preloaded, phase| stall(phase, preloaded) }
@@ -81,7 +83,7 @@ module Trunkline
           columns = PHASES.flat_map { |phase| phase == "connect" ? [phase] : [phase, "#{phase}: attempts"] }
           rows = @seen.map { |label, phases| [label, *PHASES.flat_map { |phase| cells(phase, phases[phase]) }] }
           @result.table(nil, ["client", *columns], rows,
-                        note: "Seconds until the call ended; attempts that the server saw.")
+                        note: "Seconds until the call ended; attempts that the server received.")
           errors = @seen.map { |label, phases| [label, *PHASES.map { |phase| phases[phase][:error] }] }
           @result.table("How each call ended", ["client", *PHASES], errors)
           @result.data.merge!(asked: @timeout, clients: @seen)
@@ -105,9 +107,9 @@ module Trunkline
 
         def say
           exact, others = @seen.partition { |_, phases| phases.each_value.all? { |result| exact?(result) } }
-          sentence = "One attempt and within #{SLACK} s of what was asked, in all phases"
+          sentence = "One attempt that ends within #{SLACK} s of the timeout, in all phases"
           @result.say("#{sentence}: #{exact.map(&:first).join(", ")}.") if exact.any?
-          @result.say("Not so: #{others.map(&:first).join(", ")}.") if others.any?
+          @result.say("Otherwise: #{others.map(&:first).join(", ")}.") if others.any?
         end
 
         def exact?(result)

@@ -11,7 +11,7 @@ module Trunkline
       class Tokens < Command
         include Repeats
 
-        summary "tokens of a stream, alone and beside others: how late each reaches the reader, for every client"
+        summary "tokens of a stream, alone and beside others: the delay until each reaches the reader, by every client"
         usage "[TOKENS] [RUNS]"
         timed false
 
@@ -33,7 +33,7 @@ module Trunkline
         end
 
         def options(parser)
-          parser.on("--streams LIST", Array, "numbers of streams at once (1,20)") { |list| @streams = numbers(list) }
+          parser.on("--streams LIST", Array, "numbers of concurrent streams (1,20)") { |list| @streams = numbers(list) }
           peer_choice(parser)
           time_option(parser)
         end
@@ -46,16 +46,16 @@ module Trunkline
 
         def arguments(rest) = calls_and_runs(rest)
 
-        def title = "A token each #{(PACE * 1000).round} ms, #{@calls} of them in each stream"
+        def title = "Streams of #{@calls} tokens, one each #{(PACE * 1000).round} ms: GETs of a repeated URL"
 
         def measure
-          Origins::Scripted.open(method(:answer)) do |server|
+          Origins::Scripted.open(method(:respond)) do |server|
             with_competitors(base: server.plain, core: nil) { |competitors| take(competitors) }
           end
         end
 
         # Sends the monotonic clock, which all processes of a machine share.
-        def answer(connection)
+        def respond(connection)
           while connection.request
             connection.write(HEAD)
             started = Clock.now
@@ -101,12 +101,12 @@ module Trunkline
 
           @result.table(nil, COLUMNS, rows, note: note)
           draw(rows)
-          @cannot.each { |label| @result.say("#{label}: gives no body before all of it has come.") }
+          @cannot.each { |label| @result.say("#{label}: it returns a body only when it is complete.") }
         end
 
         def note
-          "Delays in milliseconds, from when the server wrote a token to when the reader's block had it; medians " \
-            "of #{counted(runs, "run")}. Streams at once are read by threads, each with a client of its own."
+          "Delays in milliseconds between the server's write of a token and the call of the reader's block; medians " \
+            "of #{counted(runs, "run")}. Threads read the concurrent streams, each with a separate client."
         end
 
         def row(label, streams, taken)
@@ -137,7 +137,7 @@ module Trunkline
             bars = rows.select { |row| row[1] == streams }.map do |row|
               { label: row.first, value: row[5].to_f, ours: row.first == "Trunkline" }
             end
-            @result.chart(:bars, "Delay of the 99th of 100 tokens, #{streams} streams at once", unit: "ms", bars: bars)
+            @result.chart(:bars, "Delay of 99 of 100 tokens, #{streams} concurrent streams", unit: "ms", bars: bars)
           end
         end
       end

@@ -25,7 +25,7 @@ module Trunkline
           "timeouts" => %w[1],
           "storm" => %w[200 3],
           "tail" => %w[400 5],
-          "gvl" => %w[2 3 --busy 0,1,2,4,8 --client trunkline,net_http,typhoeus],
+          "gvl" => %w[1 3 --busy 0,2,8 --client trunkline,net_http,typhoeus],
           "tokens" => %w[100 3],
           "nplus1" => %w[15 5],
           "safety" => %w[--no-faults]

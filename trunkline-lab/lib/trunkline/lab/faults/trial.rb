@@ -109,7 +109,7 @@ module Trunkline
         # An exception that is not a StandardError, or that the preceding good call raised, is reported with its class.
         def failure_outcome(message)
           case message
-          when /\Ano answer within/ then { outcome: "no end", sent: @sent }
+          when /\Ano reply within/ then { outcome: "no end", sent: @sent }
           when /\Aended/ then { outcome: "crash", sent: @sent }
           else { outcome: "error", error: message[/\A[\w:]+(?=: )/], sent: @sent }
           end

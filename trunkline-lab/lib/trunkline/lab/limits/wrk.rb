@@ -59,7 +59,7 @@ module Trunkline
           output = Program.run(*wrapper, @program, "--threads", "1", "--connections", (at_once || 1).to_s, "--duration",
                                seconds.ceil.to_s, *(script if distinct), *headers, "#{@base}#{path}",
                                limit: seconds.ceil + 30)
-          raise Failed, "wrk: answers that are not 200" if output.include?("Non-2xx")
+          raise Failed, "wrk: responses with another status than 200" if output.include?("Non-2xx")
 
           spent = Process.times
           user = spent.cutime - before.cutime

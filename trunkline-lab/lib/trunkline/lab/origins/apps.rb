@@ -34,11 +34,11 @@ module Trunkline
           end
         end
 
-        # Parses the JSON of the request and responds with the same JSON.
+        # Parses the JSON of the request and responds with the same JSON; a request without content gets ORDERS_BODY.
         class Echo
           def call(env)
             sent = env["rack.input"]&.read.to_s
-            body = sent.empty? ? "{}" : JSON.generate(JSON.parse(sent))
+            body = sent.empty? ? ORDERS_BODY : JSON.generate(JSON.parse(sent))
             [200, Apps.json_fields(env, body), [body]]
           end
         end

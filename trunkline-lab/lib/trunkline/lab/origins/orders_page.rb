@@ -34,7 +34,7 @@ module Trunkline
           def found
             finding = Insight.report.reports.last&.findings&.find { |one| one.kind == :loop }
             Insight.clear
-            render json: finding ? finding.to_h.slice(:seconds, :estimate, :advice).merge(told: finding.to_s) : {}
+            render json: finding ? finding.to_h.slice(:seconds, :estimate, :advice).merge(text: finding.to_s) : {}
           end
 
           private

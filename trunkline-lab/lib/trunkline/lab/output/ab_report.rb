@@ -96,7 +96,7 @@ module Trunkline
         # With a rate, the time that a call waited for its start is included (coordinated omission).
         def corrected
           unless @rate
-            return "Closed loop: a slow answer delays the calls after it, which the figures above do not show."
+            return "Closed loop: a slow response delays the calls after it, which the figures above do not show."
           end
 
           percentages(@corrected, "From when each request should have started, at #{@rate}/s (us)")

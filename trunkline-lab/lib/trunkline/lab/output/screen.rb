@@ -65,7 +65,7 @@ module Trunkline
           end
           @out.puts("", Environment.sentence(result.to_h[:environment])) unless @quiet
           result.noise.each { |reason| @out.puts("", strong("This is not a result: #{reason}.")) }
-          @out.puts("", "Interrupted: this is what there was until then.") if result.interrupted
+          @out.puts("", "Interrupted: these are the results until then.") if result.interrupted
         end
 
         def strong(text) = color? ? "\e[1m#{text}\e[0m" : text

@@ -10,7 +10,7 @@ module Bench
   #   BENCH_ONLY      figures to measure, by the names of the files in figures/ ("plain,download")
   #   BENCH_PEERS     clients to compare with, by the names of the files in peers/ ("net_http,typhoeus", "none")
   #   BENCH_EARLIER   the commit of this repository that bench:real builds and compares with (cc87a94)
-  Settings = Struct.new(:repeats, :seconds, :requests, :only, :peers, :earlier, keyword_init: true) do
+  BenchmarkOptions = Struct.new(:repeats, :seconds, :requests, :only, :peers, :earlier, keyword_init: true) do
     def self.from_environment
       new(repeats: Integer(ENV.fetch("BENCH_REPEATS", 7)), seconds: Float(ENV.fetch("BENCH_SECONDS", 0.5)),
           requests: Integer(ENV.fetch("BENCH_REQUESTS", 1_000_000)), only: ENV["BENCH_ONLY"]&.split(","),
