@@ -194,7 +194,8 @@ module Trunkline
           experiment("load", "-n", "20", "-c", "5", "--tls", "--http", version, "short") do |_, out|
             assert_match(/^HTTP Version: +#{Regexp.escape(spoken)}$/, out)
             assert_match(/^Complete requests: +20$/, out)
-            assert_match(/^Keep-Alive requests: +19$/, out) if spoken == "2"
+            # While the handshake of the first connection takes long, the other four calls open their own.
+            assert_match(/^Keep-Alive requests: +1[5-9]$/, out) if spoken == "2"
           end
         end
       end
