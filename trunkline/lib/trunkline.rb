@@ -73,13 +73,13 @@ module Trunkline
       changes = Defaults.new
       yield changes
       limits = changes.process
-      settings = changes.settings
+      process_options = changes.process_options
       @lock.synchronize do
         options = changes.to_h
         @defaults = (@defaults || Options.defaults).merge(options)
-        @logger = settings[:logger] if settings.key?(:logger)
-        @timeouts_required = settings[:require_timeouts] if settings.key?(:require_timeouts)
-        @client = nil unless options.empty? && settings.empty?
+        @logger = process_options[:logger] if process_options.key?(:logger)
+        @timeouts_required = process_options[:require_timeouts] if process_options.key?(:require_timeouts)
+        @client = nil unless options.empty? && process_options.empty?
         limits.each { |name, value| Engine.public_send(:"#{name}=", value) }
       end
       nil

@@ -94,7 +94,7 @@ module Trunkline
     end
 
     # @return [Array<Response, Error, nil>] the same results as #run; nil for requests without a result yet
-    def results = @results.dup
+    def results = @lock.synchronize { @results.dup }
 
     private
 
@@ -102,15 +102,9 @@ module Trunkline
     # that thread may add requests then.
     def push(item, block, streamed: false)
       BlockArity.check(block, 1, "the result") { "request #{@count}: the block" }
-      pending = make(item, block, streamed)
-      if @runner.nil?
-        @scheduler.hold(pending)
-      elsif @runner.equal?(Thread.current) && !@waiting
-        @scheduler.add(pending)
-      else
-        @inbox << pending
-        @scheduler.wake
-      end
+      pending, receiver = make(item, block, streamed)
+      @scheduler.add(pending) if receiver == :scheduler
+      @scheduler.wake if receiver == :inbox
       nil
     end
 
@@ -121,12 +115,26 @@ module Trunkline
         raise ThreadError, "a signal handler cannot add to a batch that runs" if in_handler && @runner
 
         pending = Scheduler::PendingRequest.new
-        pending.streamed = true if streamed
+        pending.streamed = Scheduler::StreamBlocks::NONE if streamed
         @reader.read(item, @count, pending)
         pending.callback = block || @results.size
         @results << nil unless block
         @count += 1
-        pending
+        [pending, pass_on(pending)]
+      end
+    end
+
+    # The lock is held, so that the batch neither begins nor ends to run meanwhile.
+    # @return [Symbol, nil] :scheduler: the caller must add the request; :inbox: it must wake the runner
+    def pass_on(pending)
+      if @runner.nil?
+        @scheduler.hold(pending)
+        nil
+      elsif @runner.equal?(Thread.current) && !@waiting
+        :scheduler
+      else
+        @inbox << pending
+        :inbox
       end
     end
 
@@ -142,7 +150,7 @@ module Trunkline
     def run_until_idle
       loop do
         @scheduler.add(@inbox.pop) until @inbox.empty?
-        break if @scheduler.idle?
+        break if @scheduler.idle? && over?
 
         @waiting = true
         @scheduler.run_once(@progress && Progress::INTERVAL) do |pending, result, status|
@@ -155,14 +163,25 @@ module Trunkline
       end
     end
 
+    # Ends the run, unless another thread has just added a request: requests that are added later wait for the next run.
+    def over?
+      @lock.synchronize do
+        next false unless @inbox.empty?
+
+        @scheduler.close
+        @runner = nil
+        true
+      end
+    end
+
     def deliver(pending, result)
       @progress&.count(result)
       callback = pending.callback
-      return @results[callback] = result if callback.is_a?(Integer)
+      return @lock.synchronize { @results[callback] = result } if callback.is_a?(Integer)
 
       begin
         continue = callback.call(result)
-        @scheduler.cancel(pending) if !continue && pending.streamed == true
+        @scheduler.cancel(pending) if !continue && pending.streamed == Scheduler::StreamBlocks::NONE
       rescue StandardError => error
         raise if Interrupts.ended_by?(error)
 
@@ -176,22 +195,25 @@ module Trunkline
       @options.on_error.call(error, pending.item)
     end
 
-    def stop
-      cancel_unfinished
-    ensure
-      @runner = nil
-    end
-
     # After an interrupt: adds each request without a result to #cancelled, and puts a Cancelled in its place in the
     # results.
-    def cancel_unfinished
-      left = @scheduler.close
-      left << @inbox.pop until @inbox.empty?
+    def stop
+      left = take_unfinished
       left.sort_by!(&:index).each do |pending|
         @cancelled << pending.item
         @results[pending.callback] = Cancelled.of(pending) if pending.callback.is_a?(Integer)
       end
       Cancelled.notify(left.map(&:item), @options.on_cancel)
+    end
+
+    def take_unfinished
+      @lock.synchronize do
+        left = @scheduler.close
+        left << @inbox.pop until @inbox.empty?
+        left
+      ensure
+        @runner = nil
+      end
     end
   end
 end

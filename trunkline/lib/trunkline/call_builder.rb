@@ -53,7 +53,7 @@ module Trunkline
       return prepare(pending, method, nil, url) if options.nil? && url.is_a?(Hash)
       return prepare_with(options, pending, method, url) if options
 
-      pending.request = @requests.build(method, url, nil, !pending.streamed.nil?)
+      pending.request = @requests.build(method, url, nil, pending.mode)
       pending.policy = @policy
       attach_caller_context(pending) if CallerContext.needed?
       pending
@@ -84,7 +84,7 @@ module Trunkline
     # @param options [Hash] options of this call alone
     # @param values [AttemptValues, nil] callable values of this call
     def prepare_per_call(pending, method, url, options, values = nil)
-      pending.request = @requests.build(method, url, options, !pending.streamed.nil?)
+      pending.request = @requests.build(method, url, options, pending.mode)
       pending.policy = policy_for(pending.request, values)
       attach_caller_context(pending) if CallerContext.needed?
       pending

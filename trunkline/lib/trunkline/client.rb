@@ -8,6 +8,7 @@ require_relative "bounds"
 require_relative "call_builder"
 require_relative "deadline"
 require_relative "engine"
+require_relative "lock"
 require_relative "pool_handle"
 require_relative "memo"
 require_relative "options"
@@ -55,6 +56,7 @@ module Trunkline
       @pool = pool_handle.pool
       @requests = RequestBuilder.new(options, base, pool_handle.owner_id)
       @derived_clients = {}
+      @lock = Lock.new
       @builder = CallBuilder.new(@requests, options, base, pool_handle) { |changes| derived_client(changes).builder }
       @driver = Policy::ThreadDriver.new(@pool) { |step, deadline, begun| send_once(step, deadline, begun) }
       @no_policy = @builder.policy.nil?
@@ -151,7 +153,7 @@ module Trunkline
     # @api private
     def connect(url)
       @pool_handle.refuse_if_closed
-      Engine.connect(@pool, @requests.build("HEAD", url, nil, false)).connection
+      Engine.connect(@pool, @requests.build("HEAD", url, nil, :buffered)).connection
     end
 
     # See RequestBuilder#raw.
@@ -285,13 +287,26 @@ module Trunkline
       @async ||= Async.new(@builder, batch_options_and_builder(nil).first)
     end
 
-    # Sends a request made by #raw through the policies of the client.
+    # Runs a call: sends a request through the policies of the client, as often as they require.
+    #
     # @param request [Request]
+    # @param values [AttemptValues, nil] callable values of the call
+    # @param begun [Array, nil] see #send_once
     # @return [Response]
     # @api private
-    def perform(request) = finish(request, nil, nil, (CallerContext.current if CallerContext.needed?))
+    def execute(request, values = nil, begun = nil)
+      caller_context = CallerContext.current if CallerContext.needed?
+      if @no_policy && values.nil? && caller_context.nil? && request.plain?
+        return Engine.perform(@pool, request, nil, begun)
+      end
 
-    # Sends a request once: follows no redirect and answers no authentication challenge.
+      policy = @builder.policy_for(request, values)
+      return send_once(request, nil, begun) unless policy || caller_context
+
+      (policy || @builder.bare_policy).perform(request, @driver.with_begun(begun), now, caller_context)
+    end
+
+    # Runs one exchange of a call: follows no redirect and answers no authentication challenge.
     #
     # @param request [Request]
     # @param deadline [Float, nil] monotonic seconds
@@ -315,28 +330,28 @@ module Trunkline
     # @return [CallBuilder]
     attr_reader :builder
 
+    # Builds the request of a verb, and executes it.
+    #
     # @param call_options [Hash, nil] per-call options
     # @param values [AttemptValues, nil] callable values of the call
     # @param block [Proc, nil] called with the chunks of the body
     # @return [Response]
-    def execute(method, url, call_options, values, block)
-      return stream(method, url, call_options, values, block) if block
+    def build_and_execute(method, url, call_options, values, block)
+      return build_and_stream(method, url, call_options, values, block) if block
 
-      request = @requests.build(method, url, call_options, false)
-      caller_context = CallerContext.current if CallerContext.needed?
-      plain = @no_policy && values.nil? && caller_context.nil? && request.plain?
-      plain ? Engine.perform(@pool, request, nil, nil) : finish(request, values, nil, caller_context)
+      execute(@requests.build(method, url, call_options, :buffered), values)
     end
 
+    # Builds the request that opens a WebSocket, and executes it.
+    #
     # @return [Response] with status 101 (HTTP/2: 200) if the server has switched to WebSocket
-    def send_upgrade(url, call_options, values, begun)
+    def build_and_upgrade(url, call_options, values, begun)
       request = @requests.build("GET", url, call_options, :upgrade)
       if @options.http == :auto && !@pool.takes_websocket?(request)
-        return with_http1.send_upgrade(url, call_options, values, begun)
+        return with_http1.build_and_upgrade(url, call_options, values, begun)
       end
 
-      caller_context = CallerContext.current if CallerContext.needed?
-      finish(request, values, begun, caller_context)
+      execute(request, values, begun)
     end
 
     private
@@ -345,40 +360,33 @@ module Trunkline
     def open_websocket(url, options, begun)
       @pool_handle.refuse_if_closed
       call_options, values = AttemptValues.of_call(options.slice(*Options::PER_CALL))
-      derived_client(options.except(*Options::PER_CALL)).send_upgrade(url, call_options, values, begun)
+      derived_client(options.except(*Options::PER_CALL)).build_and_upgrade(url, call_options, values, begun)
     end
 
-    # Options that only a client can have need a derived client, which is cached: another call with the same options
-    # costs one look-up. The block is an ordinary argument, because passing &block on costs more at each level.
+    # Checks the arguments of a verb, and makes the call with the client that has its options. Options that only a
+    # client can have need a derived client, which is cached: another call with the same options costs one look-up. The
+    # block is an ordinary argument, because passing &block on costs more at each level.
     def call(method, url, options, more, block)
       @pool_handle.refuse_if_closed
       Arguments.refuse_third_argument(more) if more
       if options.nil?
-        return url.is_a?(Hash) ? call(method, nil, url, nil, block) : execute(method, url, nil, nil, block)
+        return url.is_a?(Hash) ? call(method, nil, url, nil, block) : build_and_execute(method, url, nil, nil, block)
       end
 
       Arguments.options(options, Arguments::BODY_HINT)
-      return execute(method, url, options, nil, block) if RequestBuilder.per_call?(options)
+      return build_and_execute(method, url, options, nil, block) if RequestBuilder.per_call?(options)
 
       call_options, values = AttemptValues.of_call(options.slice(*Options::PER_CALL))
-      derived_client(options.except(*Options::PER_CALL)).execute(method, url, call_options, values, block)
+      derived_client(options.except(*Options::PER_CALL)).build_and_execute(method, url, call_options, values, block)
     end
 
-    def stream(method, url, call_options, values, block)
+    # Like #build_and_execute, and yields the chunks of the body to the block.
+    def build_and_stream(method, url, call_options, values, block)
       with_response = BlockArity.takes_response?(block)
-      caller_context = CallerContext.current if CallerContext.needed?
-      response = finish(@requests.build(method, url, call_options, true), values, begun = [], caller_context)
+      response = execute(@requests.build(method, url, call_options, :streamed), values, begun = [])
       with_response ? response.each { |chunk| block.call(chunk, response) } : response.each(&block)
     ensure
       begun&.each(&:close) # also when an interrupt came between the engine and the block
-    end
-
-    # Runs a request through the policies of its call, if there are any.
-    def finish(request, values, begun, caller_context)
-      policy = @builder.policy_for(request, values)
-      return send_once(request, nil, begun) unless policy || caller_context
-
-      (policy || @builder.bare_policy).perform(request, @driver.with_begun(begun), now, caller_context)
     end
 
     # A fixed concurrency needs as many connections per host; :auto is limited by max_connections_per_host.
@@ -413,7 +421,15 @@ module Trunkline
     def derived_client(options)
       return self if options.empty?
 
-      @derived_clients[options] || Memo.keep(@derived_clients, MAX_DERIVED_CLIENTS, frozen_copy(options), with(options))
+      @derived_clients[options] || make_derived_client(options)
+    end
+
+    # Made once, since its policies may have state, such as requests in flight or cookies.
+    def make_derived_client(options)
+      @lock.synchronize do
+        @derived_clients[options] ||
+          Memo.keep(@derived_clients, MAX_DERIVED_CLIENTS, frozen_copy(options), with(options))
+      end
     end
 
     # The caller may change the values later, but the Hash is a key of the cache.

@@ -15,11 +15,11 @@ module Trunkline
   class Defaults
     include Redacted
 
-    # Settings of the process that are not limits.
-    SETTINGS = %i[logger require_timeouts].freeze
-    private_constant :SETTINGS
+    # Options of the process that are not limits.
+    PROCESS_OPTIONS = %i[logger require_timeouts].freeze
+    private_constant :PROCESS_OPTIONS
 
-    attr_writer(*Options::NAMES - SETTINGS, *Options::PROCESS_LIMITS)
+    attr_writer(*Options::NAMES - PROCESS_OPTIONS, *Options::PROCESS_LIMITS)
     # @param value [#warn, nil] a Logger or a similar object; nil: Kernel.warn
     attr_writer :logger
     # @param value [Boolean] whether each client, and each call by Trunkline's own verbs, must be given a timeout. The
@@ -52,7 +52,7 @@ module Trunkline
     end
 
     # @return [Hash{Symbol => Object}] the options that were set
-    def to_h = assigned.except(*Options::PROCESS_LIMITS, *SETTINGS)
+    def to_h = assigned.except(*Options::PROCESS_LIMITS, *PROCESS_OPTIONS)
 
     # @api private
     # @return [Hash{Symbol => Integer, nil}] the limits of the process that were set, checked
@@ -62,10 +62,10 @@ module Trunkline
     end
 
     # @api private
-    # @return [Hash{Symbol => Object}] the other settings of the process that were set, checked
+    # @return [Hash{Symbol => Object}] the other options of the process that were set, checked
     # @raise [InvalidRequest]
-    def settings
-      set = assigned.slice(*SETTINGS)
+    def process_options
+      set = assigned.slice(*PROCESS_OPTIONS)
       logger, required = set.values_at(:logger, :require_timeouts)
       raise InvalidRequest.of("logger", logger, "an object with #warn, or nil") unless logger.nil? || Warns.by?(logger)
       return set if [nil, true, false].include?(required)

@@ -7,7 +7,6 @@ require_relative "download/part"
 require_relative "download/partial_file"
 require_relative "download/representation"
 require_relative "errors"
-require_relative "lock"
 require_relative "redacted"
 require_relative "transfer_progress"
 
@@ -70,7 +69,6 @@ module Trunkline
       @checksum = Checksum.of(checksum)
       @reporter = reporter_of(progress)
       @digests = {}
-      @lock = Lock.new
     end
 
     # @return [Downloaded]

@@ -74,11 +74,11 @@ module Trunkline
 
     def failure(facts)
       phase = PHASES[facts[:phase]]
-      text = "#{describe(facts[:request])}#{place(facts)} failed#{" #{phase}" if phase}: #{facts[:words]}"
+      text = "#{describe(facts[:request])}#{peer(facts)} failed#{" #{phase}" if phase}: #{facts[:words]}"
       with_detail(text, facts[:detail])
     end
 
-    def place(facts)
+    def peer(facts)
       label, address = facts.values_at(:label, :address)
       return "" unless label
 
@@ -89,6 +89,6 @@ module Trunkline
       detail.nil? || detail.empty? ? text : "#{text} (#{detail})"
     end
 
-    private_class_method :delivery, :what_happened, :failure, :place, :with_detail
+    private_class_method :delivery, :what_happened, :failure, :peer, :with_detail
   end
 end

@@ -16,11 +16,11 @@ module Trunkline
     # @api private
     # @param pending [Scheduler::PendingRequest, nil] nil for a future made by #then, #rescue or Groups
     # @param pool_handle [PoolHandle, nil] pool handle of the client that made the call
-    # @param several [Boolean] whether the value is an Array of the values of several futures
-    def initialize(pending = nil, pool_handle = nil, several: false)
+    # @param combined [Boolean] whether the value is an Array of the values of several futures
+    def initialize(pending = nil, pool_handle = nil, combined: false)
       @pending = pending
       @pool_handle = pool_handle
-      @several = several
+      @combined = combined
       @lock = Mutex.new
       @settled = Condition.new
       @ready = false
@@ -104,7 +104,7 @@ module Trunkline
     def then(&block)
       raise InvalidRequest, "then: needs a block" unless block
 
-      BlockArity.check(block, 1, "the response") { "then: the block" } unless @several && !block.lambda?
+      BlockArity.check(block, 1, "the response") { "then: the block" } unless @combined && !block.lambda?
       chained = Future.new
       on_ready { |value| value.is_a?(Exception) ? chained.settle(value) : chained.settle_with_block(value, block) }
       chained

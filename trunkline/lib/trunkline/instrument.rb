@@ -41,7 +41,7 @@ module Trunkline
 
     @probes = [].freeze
     @loaded = {}
-    @on_next_client = []
+    @on_next_client = [].freeze
     @lock = Lock.new
     @failed = {}
 
@@ -94,13 +94,15 @@ module Trunkline
       # @return [void]
       def client_created
         load_instruments
-        @on_next_client.shift.call until @on_next_client.empty?
+        return if @on_next_client.empty?
+
+        @lock.synchronize { @on_next_client.tap { @on_next_client = [].freeze } }.each(&:call)
       end
 
       # @yield once, when the next client is made
       # @return [void]
       def on_next_client(&block)
-        @on_next_client << block
+        @lock.synchronize { @on_next_client = [*@on_next_client, block].freeze }
       end
 
       # Runs a block that calls a probe's method, and logs the exception that it raises.

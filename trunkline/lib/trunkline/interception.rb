@@ -4,6 +4,7 @@ require_relative "body"
 require_relative "engine"
 require_relative "headers"
 require_relative "interrupts"
+require_relative "lock"
 require_relative "redacted"
 require_relative "response"
 require_relative "caller_context"
@@ -47,6 +48,7 @@ module Trunkline
     end
 
     @active = [].freeze
+    @lock = Lock.new
 
     class << self
       # @return [Array] the interceptors for calls of the current fiber, in the order in which they are called
@@ -62,14 +64,14 @@ module Trunkline
       def add(interceptor)
         Engine.singleton_class.prepend(EnginePatch)
         Engine::Multi.prepend(MultiPatch)
-        @active = [interceptor, *(@active - [interceptor])].freeze
+        @lock.synchronize { @active = [interceptor, *(@active - [interceptor])].freeze }
         nil
       end
 
       # Removes an interceptor, if it is there.
       # @return [nil]
       def remove(interceptor)
-        @active = (@active - [interceptor]).freeze
+        @lock.synchronize { @active = (@active - [interceptor]).freeze }
         nil
       end
 

@@ -15,7 +15,7 @@ module Trunkline
   class Options
     include Redacted
 
-    client = TABLE.each_value.select { |option| %i[both client].include?(option.set_by) }
+    client = TABLE.each_value.select(&:of_client?)
     # The values of options that a client does not set.
     DEFAULTS = client.to_h { |option| [option.name, option.default] }.freeze
     # Options of a client. All except max_idle: can also be set for a call.
@@ -35,11 +35,16 @@ module Trunkline
     # The options that are passed to the engine, by group. For each: its instance variable, the engine's key, and a Proc
     # that converts the value, or nil.
     ENGINE_OPTIONS = client.group_by(&:group).transform_values { |options| options.flat_map(&:engine_entries) }.freeze
+    # Options that do not affect the response to a request.
+    RESPONSE_NEUTRAL = client.select { |option| option.compared == :never }.map(&:name).freeze
+    # Options that determine which server responds, whether it is trusted, and how its response is decoded.
+    IDENTITY = client.select { |option| option.compared == :always }.map(&:name).freeze
     # Options for authentication, which exclude each other.
     AUTHENTICATION = %i[bearer basic digest auth].freeze
     CLIENT_CERTIFICATE = %i[client_cert client_key client_key_password].freeze
     LOG_DEPRECATIONS = Deprecations.of(true)
-    private_constant :ENGINE_OPTIONS, :AUTHENTICATION, :CLIENT_CERTIFICATE, :LOG_DEPRECATIONS
+    private_constant :ENGINE_OPTIONS, :RESPONSE_NEUTRAL, :IDENTITY, :AUTHENTICATION, :CLIENT_CERTIFICATE,
+                     :LOG_DEPRECATIONS
 
     attr_reader(*NAMES - [:raise])
 
@@ -161,17 +166,9 @@ module Trunkline
     NO_PROBES = [].freeze
     private_constant :NO_PROBES
 
-    # Options that do not affect the response to a request.
-    RESPONSE_NEUTRAL = %i[timeout use raise retry breaker rate hedge logger log curl redact].freeze
-    private_constant :RESPONSE_NEUTRAL
-
     # @return [Hash] equal for Options with which the same request gets the same response (see Policy::Coalesce)
     # @api private
     def sharing = to_h.except(*RESPONSE_NEUTRAL)
-
-    # Options that determine which server responds, whether it is trusted, and how its response is decoded.
-    IDENTITY = %i[connect_to unix egress tls_name verify verify_hostname ca_file ca_path client_cert decode].freeze
-    private_constant :IDENTITY
 
     # @return [String] a digest of the options in IDENTITY that differ from their defaults; "" when none does
     # @api private

@@ -15,7 +15,7 @@ module Trunkline
   # @api private
   module Policy
     %i[Breaker Budget Cache Coalesce ContentDigest Cookies DeadlineHeader Expectation Hedge Middleware Rate Retry
-       Settings Signal State]
+       PolicyOptions Signal State]
       .each { |name| autoload name, "#{__dir__}/policy/#{name.to_s.gsub(/(?<=[a-z])(?=[A-Z])/, "_").downcase}" }
 
     # Policies that have statistics (.stats), by their keys in Client#stats.

@@ -121,7 +121,7 @@ module Trunkline
     def forwards? = KINDS.fetch(scheme) == :http
 
     # @param tunnel [Boolean] true: the proxy opens a tunnel to the server; false: requests are sent to the proxy itself
-    # @return [Hash{Symbol => Object}] the proxy's settings for the engine
+    # @return [Hash{Symbol => Object}] the proxy's facts for the engine
     def through(tunnel)
       @through.fetch(tunnel)
     end

@@ -61,11 +61,10 @@ module Trunkline
     # @param body [Object] as the option body: of a call; nil for no content
     # @return [Request]
     # @raise [InvalidRequest] for an invalid argument, and when no client made this request
-    def with(url: nil, method: nil, headers: nil, body: (keep_body = true))
+    def with(url: nil, method: nil, headers: nil, body: RequestBuilder::UNCHANGED)
       raise InvalidRequest, "with: this request was made by no client" unless builder
 
-      builder.change(self, url: url && uri.follow(url.to_s), method: method, headers: headers,
-                           content: keep_body ? content : [body])
+      builder.change(self, url: url && uri.follow(url.to_s), method: method, headers: headers, body: body)
     end
 
     # @param secrets [Boolean] whether to show credentials: values of header fields, parameters and members of JSON

@@ -23,10 +23,11 @@ module Trunkline
   #
   # The engine defines these methods:
   #
-  #   build(method, location, options, streaming) -> Request
+  #   build(method, location, options, mode) -> Request
   #                     location: String, URI, URL, or nil for the base URL; options: a Hash of options of a call
-  #                     (Options::PER_CALL), or nil; streaming: whether the response is streamed even without stream:,
-  #                     or :upgrade for a WebSocket. Raises InvalidRequest and MissingTimeout
+  #                     (Options::PER_CALL), or nil; mode: :buffered, the response is streamed only with stream: true;
+  #                     :streamed, it always is; :upgrade, the connection becomes a WebSocket. Raises InvalidRequest,
+  #                     MissingTimeout, and ArgumentError for another mode
   #   next_unusual(locations, from) -> Integer, nil
   #                     the index of the next element of an Array, beginning at from, that must be checked, because
   #                     building a GET from it could fail; nil: none
@@ -54,6 +55,9 @@ module Trunkline
     private_constant :DIGESTS, :PRESENTED
 
     DEFAULT_FIELDS = [["User-Agent", "trunkline/#{VERSION}"], ["Accept", "*/*"]].freeze
+
+    # The value of body: that keeps the content of a request (see #change).
+    UNCHANGED = Object.new.freeze
 
     # @param options [Options]
     # @param base [URL, nil]
@@ -129,13 +133,13 @@ module Trunkline
     # Returns a changed copy of a request (see Request#with).
     #
     # @param url [URL, nil]
-    # @param content [Array(Object), Object] an Array: the new body as the caller gave it; anything else: no change
+    # @param body [Object] as the option body: of a call; nil for no content; UNCHANGED keeps the content and its type
     # @return [Request]
     # @raise [InvalidRequest]
-    def change(request, url:, method:, headers:, content:)
+    def change(request, url:, method:, headers:, body:)
       url ||= request.uri
       method = method ? check_method(method, nil) : request.method
-      request, type = with_content(request, content.first) if content.is_a?(Array)
+      request, type = with_content(request, body) unless body.equal?(UNCHANGED)
       fields = fields_for(request, url, check_headers(headers || []), type)
       rebuild(request, method, url, fields, true)
     end

@@ -141,7 +141,7 @@ module Trunkline
         pending = request_of_result(pending, result) if streamed
         result = handle_result(pending, result, status, streamed)
         @current = nil
-        next if result.nil? && streamed != true
+        next if result.nil? && streamed != StreamBlocks::NONE
 
         yield pending, result, status
         start_waiting(@completed_at || clock) unless @backlogged.empty?
@@ -160,10 +160,10 @@ module Trunkline
 
     # Makes a waiting #run_once return. May be called from any thread.
     def wake
-      @multi&.wake
       @lock.synchronize do
         @woken = true
         @wakeup.signal
+        @multi&.wake
       end
     end
 
@@ -283,8 +283,15 @@ module Trunkline
       not_started(error, pending, counted)
     end
 
-    # Created when first needed, since it uses a file descriptor.
-    def open_multi = @multi = Engine::Multi.new(@pool)
+    # Created when first needed, since it uses a file descriptor. A thread may have called #wake before: the first run
+    # must not wait.
+    def open_multi
+      multi = Engine::Multi.new(@pool)
+      @lock.synchronize do
+        multi.wake if @woken
+        @multi = multi
+      end
+    end
 
     # @param counted [Object, nil] true if the request counts as in flight
     # @return [nil]
@@ -348,7 +355,7 @@ module Trunkline
     # ---- results ----
 
     # @param status [Integer, nil] status of a complete response
-    # @param streamed [StreamBlocks, true, nil] pending.streamed
+    # @param streamed [StreamBlocks, nil] pending.streamed
     # @return [Response, Error, String, nil] the result of the call, or a part of a streamed one; nil when the call goes
     #   on, or when a streamed one has ended
     def handle_result(pending, result, status, streamed)

@@ -48,8 +48,8 @@ module Trunkline
                limit: EventStreamParser::LIMIT, **options, &block)
       call = StreamOptions.of(options, @options.timeout, EventSource::FIELDS)
       sender = ->(call_options) { request(method, url, call_options) }
-      settings = { attempts: attempts, last_event_id: last_event_id, on_reconnect: on_reconnect, limit: limit }
-      source = -> { EventSource.new(sender, method, call, **settings) }
+      source_options = { attempts: attempts, last_event_id: last_event_id, on_reconnect: on_reconnect, limit: limit }
+      source = -> { EventSource.new(sender, method, call, **source_options) }
       return source.call.each(&block) if block
 
       # The inspect of an Enumerator made by enum_for would show the options, and with them credentials.
@@ -89,7 +89,7 @@ module Trunkline
       call = StreamOptions.of(options, @options.timeout, Download::FIELDS)
       fields = call[:headers]
       sender = ->(more) { request(:get, url, { **call, headers: StreamOptions.merge_default_fields(more, fields) }) }
-      address = @requests.build("GET", url, nil, false).url
+      address = @requests.build("GET", url, nil, :buffered).url
       Download.new(sender, address, to: to, resume: resume, parts: parts, checksum: checksum, progress: progress).run
     end
 

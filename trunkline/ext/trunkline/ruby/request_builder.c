@@ -11,9 +11,10 @@
  * fields are listed, because the list points into Strings.
  */
 
-static ID id_upgrade, id_open_tunnel, id_encode_params, id_check_headers, id_check_method,
-    id_content_of, id_generate_json, id_authorization, id_check_option, id_check_hints,
-    id_check_progress, id_refuse_length, id_refuse_without_timeout, id_length, id_merge;
+static ID id_buffered, id_streamed, id_upgrade, id_open_tunnel, id_encode_params, id_check_headers,
+    id_check_method, id_content_of, id_generate_json, id_authorization, id_check_option,
+    id_check_hints, id_check_progress, id_refuse_length, id_refuse_without_timeout, id_length,
+    id_merge;
 
 /* ---- the object ---- */
 
@@ -288,10 +289,19 @@ static VALUE follow_of(const building *g) {
     return usual ? g->follow : check_option(g, "follow", g->follow);
 }
 
-static bool streaming_of(const building *g, VALUE streaming) {
+typedef enum { MODE_BUFFERED, MODE_STREAMED, MODE_UPGRADE } response_mode;
+
+static response_mode mode_of(VALUE mode) {
+    if (mode == ID2SYM(id_buffered)) return MODE_BUFFERED;
+    if (mode == ID2SYM(id_streamed)) return MODE_STREAMED;
+    if (mode == ID2SYM(id_upgrade)) return MODE_UPGRADE;
+    rb_raise(rb_eArgError, "the mode must be :buffered, :streamed or :upgrade");
+}
+
+static bool streaming_of(const building *g, response_mode mode) {
     if (g->stream != Qundef && g->stream != Qtrue && g->stream != Qfalse)
         check_option(g, "stream", g->stream);
-    return RTEST(streaming) || g->stream == Qtrue;
+    return mode == MODE_STREAMED || g->stream == Qtrue;
 }
 
 static VALUE progress_of(const building *g) {
@@ -306,26 +316,26 @@ static void take_tunnel(building *g) {
     origin_get(g->origin);
 }
 
-/* call-seq: build(method, location, options, streaming) -> Request
+/* call-seq: build(method, location, options, mode) -> Request
  *
  * See lib/trunkline/request_builder.rb. */
 static VALUE builder_build(VALUE self, VALUE method, VALUE location, VALUE options,
-                           VALUE streaming) {
+                           VALUE mode_name) {
     request_params params;
     building g = begin_building(self);
+    response_mode mode = mode_of(mode_name);
     if (NIL_P(g.b->config)) rb_funcall(self, id_refuse_without_timeout, 0);
     take_options(&g, options);
     building_set_destination(&g, location);
-    bool upgrades = streaming == ID2SYM(id_upgrade);
-    if (upgrades) take_tunnel(&g);
+    if (mode == MODE_UPGRADE) take_tunnel(&g);
     take_params(&g, &params);
     take_content(&g, options);
     take_method(&g, method);
     take_authorization(&g);
     request_object *r;
     VALUE request = request_allocate(&r);
-    r->upgrades = upgrades;
-    r->streaming = !r->upgrades && streaming_of(&g, streaming);
+    r->upgrades = mode == MODE_UPGRADE;
+    r->streaming = !r->upgrades && streaming_of(&g, mode);
     RB_OBJ_WRITE(request, &r->follow, follow_of(&g));
     RB_OBJ_WRITE(request, &r->early_hints,
                  g.early_hints == Qundef ? g.b->early_hints
@@ -426,6 +436,8 @@ static VALUE builder_raw(VALUE self, VALUE method, VALUE url, VALUE target, VALU
 
 static void intern_names(void) {
     id_encode_params = rb_intern("encode_params");
+    id_buffered = rb_intern("buffered");
+    id_streamed = rb_intern("streamed");
     id_upgrade = rb_intern("upgrade");
     id_open_tunnel = rb_intern("open_tunnel");
     id_check_headers = rb_intern("check_headers");

@@ -66,6 +66,7 @@ bool building_set_usual_destination(building *g, VALUE location);
 /* Fills in path, target and query of `c`, which borrows them. */
 void building_fill_target(composition *c, const building *g);
 
+/* Looks up the methods of Ruby that request_builder_url.c calls; request_builder_init calls it. */
 void building_url_init(void);
 
 /* ---- request_builder_options.c ---- */
@@ -74,6 +75,8 @@ void building_url_init(void);
  * for an unknown option. */
 int building_take_option(VALUE key, VALUE value, VALUE argument);
 
+/* Looks up the options' names and defines RequestBuilder.per_call?; request_builder_init calls
+ * it. */
 void building_options_init(VALUE cBuilder);
 
 /* ---- request_builder_fields.c ---- */

@@ -9,8 +9,7 @@ module Trunkline
     # Checks the options that a program gives to a facade for policies, egress and logging. The library that the facade
     # replaces has no such options.
     module Policies
-      NAMES = %i[policies retry breaker rate hedge coalesce cache cookies use deadline_header
-                 deprecations egress logger log curl redact].freeze
+      NAMES = Options::TABLE.each_value.select(&:facades).map(&:name).freeze
 
       # @param options [Hash{Symbol => Object}] options of a client
       # @param library [String] the library's name, for the error message

@@ -29,17 +29,17 @@ module Trunkline
 
       # A minimum below TLS 1.2 sets no min_tls:, because the engine never goes below TLS 1.2 (RFC 8996).
       #
-      # @param settings [Hash{Symbol => Object}] min_version: and max_version:; version: for either that is missing
+      # @param options [Hash{Symbol => Object}] min_version: and max_version:; version: for either that is missing
       # @param prefix [String] of the options' names, for errors
       # @return [Hash{Symbol => String}] min_tls: and max_tls:, each only if it sets a bound
       # @raise [InvalidRequest] for a value that is no version, and for a maximum below TLS 1.2
-      def versions(settings, prefix = "")
-        both = version("#{prefix}version", settings[:version])
-        lowest = version("#{prefix}min_version", settings[:min_version]) || both
-        highest = version("#{prefix}max_version", settings[:max_version]) || both
+      def versions(options, prefix = "")
+        both = version("#{prefix}version", options[:version])
+        lowest = version("#{prefix}min_version", options[:min_version]) || both
+        highest = version("#{prefix}max_version", options[:max_version]) || both
         if highest && highest < NUMBERS["TLS1_2"]
-          name = settings[:max_version] ? :max_version : :version
-          raise InvalidRequest.of("#{prefix}#{name}", settings[name], "TLS 1.2 or 1.3 (RFC 8996)")
+          name = options[:max_version] ? :max_version : :version
+          raise InvalidRequest.of("#{prefix}#{name}", options[name], "TLS 1.2 or 1.3 (RFC 8996)")
         end
 
         { min_tls: ("1.3" if lowest == NUMBERS["TLS1_3"]), max_tls: ("1.2" if highest == NUMBERS["TLS1_2"]) }.compact

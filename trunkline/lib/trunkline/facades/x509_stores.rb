@@ -12,7 +12,7 @@ module Trunkline
     # of the same certificates for each request, and connections with different stores are not shared. So the calls that
     # fill a store are recorded, and stores with the same record are replaced by one store.
     module X509Stores
-      # Prepended to OpenSSL::X509::Store. A store that was made before that, or that has further settings (flags,
+      # Prepended to OpenSSL::X509::Store. A store that was made before that, or that has further attributes (flags,
       # times, revocation lists), has no record and is used unchanged.
       module Recorder
         # @return [Array<Array>, nil] the calls that filled the store: names and arguments of methods

@@ -20,7 +20,7 @@ module Trunkline
       # @raise [InvalidRequest]
       def all(*futures, cancel: false, **others)
         Arguments.refuse_keywords(others, "all", TAKES)
-        group(futures.flatten, cancel, several: true) do |members, values, value|
+        group(futures.flatten, cancel, combined: true) do |members, values, value|
           next value if value.is_a?(Exception)
 
           values == members.size ? members.map(&:value) : OPEN
@@ -55,22 +55,22 @@ module Trunkline
 
       # @yield [futures, ended, value] when a future ends; `ended` is the number of ended futures
       # @yieldreturn [Object] the group's value, or OPEN
-      def group(futures, cancel, several: false)
+      def group(futures, cancel, combined: false)
         cancel = Options::Checks.boolean(:cancel, cancel)
         wrong = futures.find { |one| !one.is_a?(Future) }
         raise InvalidRequest.of("futures", wrong, "Futures, or an Array of them") if wrong
 
-        combined = Future.new(several: several)
-        combined.settle([]) if futures.empty?
+        group = Future.new(combined: combined)
+        group.settle([]) if futures.empty?
         ended = 0
         lock = Mutex.new
         futures.each do |future|
           future.on_ready do |value|
             result = yield(futures, lock.synchronize { ended += 1 }, value)
-            futures.each(&:cancel) if !result.equal?(OPEN) && combined.settle(result) && cancel
+            futures.each(&:cancel) if !result.equal?(OPEN) && group.settle(result) && cancel
           end
         end
-        combined
+        group
       end
     end
   end

@@ -15,7 +15,7 @@ module Trunkline
     class Probe
       include Redacted
 
-      State = Struct.new(:call, :collector, :place, :transaction, :began) { include Redacted }
+      State = Struct.new(:call, :collector, :call_site, :transaction, :began) { include Redacted }
 
       # @return [Boolean] whether a watch runs in this fiber
       def wanted? = !Insight.current.nil?
@@ -41,7 +41,7 @@ module Trunkline
           Call.new(library: "Trunkline", began: state.began, ended: Engine.now, opening: opening(response),
                    multiplexed: response&.http_version == "2", status: response&.status,
                    error: (result.class.name unless response),
-                   transaction: state.transaction, place: state.place,
+                   transaction: state.transaction, place: state.call_site,
                    **request_members(request, state.call.template))
         )
       end

@@ -49,7 +49,8 @@ module Trunkline
         return unless state
 
         Tracing.trace("http.request", continue_from: state.parent, id: state.id, start_time: state.started_at,
-                                      service: settings(record.request)[:service_name], type: Tags::HTTP::TYPE_OUTBOUND,
+                                      service: configuration(record.request)[:service_name],
+                                      type: Tags::HTTP::TYPE_OUTBOUND,
                                       resource: record.request.method) do |span|
           describe(span, record.request)
           conclude(span, record)
@@ -58,10 +59,10 @@ module Trunkline
 
       private
 
-      def settings(request) = ::Datadog.configuration.tracing[:http, request.uri.host]
+      def configuration(request) = ::Datadog.configuration.tracing[:http, request.uri.host]
 
       def fields(state, request)
-        return unless settings(request)[:distributed_tracing]
+        return unless configuration(request)[:distributed_tracing]
 
         Tracing::Contrib::HTTP.inject(state.parent.merge(span_id: state.id), fields = {})
         fields
@@ -83,7 +84,7 @@ module Trunkline
         span.set_tag(Tags::HTTP::TAG_STATUS_CODE, result.status.to_s)
         waited = result.timings&.gvl
         span.set_tag("trunkline.gvl_wait", waited) if waited
-        return unless settings(record.request)[:error_status_codes].include?(result.status)
+        return unless configuration(record.request)[:error_status_codes].include?(result.status)
 
         span.set_error(["HTTP #{result.status}", "HTTP #{result.status}"])
       end

@@ -241,9 +241,9 @@ module Trunkline
 
         unknown = value.keys - EXPECT.keys
         refuse(name, value, "seconds, or a Hash of above: (bytes) and wait: (seconds)") unless unknown.empty?
-        settings = EXPECT.merge(value)
-        { wait: Timeouts.seconds("#{name}: wait", settings[:wait]),
-          above: integer("#{name}: above", settings[:above], 0..(1 << 62)) }.freeze
+        merged = EXPECT.merge(value)
+        { wait: Timeouts.seconds("#{name}: wait", merged[:wait]),
+          above: integer("#{name}: above", merged[:above], 0..(1 << 62)) }.freeze
       end
 
       def callable(name, value)

@@ -2,7 +2,7 @@
 
 require "ipaddr"
 require_relative "../errors"
-require_relative "../policy/settings"
+require_relative "../policy/policy_options"
 
 module Trunkline
   class Options
@@ -11,29 +11,30 @@ module Trunkline
     # @api private
     module Egress
       # Host names are refused: a rule must restrict the address that a connection is made to.
-      NETWORKS = Policy::Settings::Check.new(
+      NETWORKS = Policy::PolicyOptions::Check.new(
         'an Array of networks such as "10.1.0.0/16", "192.0.2.7", "fd00::/8" (no host names, no bits beyond the mask)',
         ->(value) { value.map { |one| Egress.network(one) || break }&.freeze if value.is_a?(Array) }
       )
-      PORTS = Policy::Settings::Check.new("an Array of ports from 1 to 65535", lambda do |value|
+      PORTS = Policy::PolicyOptions::Check.new("an Array of ports from 1 to 65535", lambda do |value|
         value.dup.freeze if value.is_a?(Array) && value.all? { |one| one.is_a?(Integer) && one.between?(1, 65_535) }
       end)
-      SETTINGS = Policy::Settings.new(:egress, allow: [[].freeze, NETWORKS], deny: [[].freeze, NETWORKS],
-                                               ports: [[].freeze, PORTS], unix: [false, Policy::Settings.boolean],
-                                               proxy: [false, Policy::Settings.boolean])
-      private_constant :NETWORKS, :PORTS
+      BOOLEAN = Policy::PolicyOptions.boolean
+      OPTIONS = Policy::PolicyOptions.new(:egress, allow: [[].freeze, NETWORKS], deny: [[].freeze, NETWORKS],
+                                                   ports: [[].freeze, PORTS],
+                                                   unix: [false, BOOLEAN], proxy: [false, BOOLEAN])
+      private_constant :NETWORKS, :PORTS, :BOOLEAN
 
       module_function
 
       # @param value [:public, Hash, false]
-      # @return [Hash, nil] the value of every setting; nil for no rule
+      # @return [Hash, nil] the value of every option; nil for no rule
       # @raise [InvalidRequest]
       def of(value)
         case value
         when false then nil
-        when :public then SETTINGS.read(true)
-        when Hash then SETTINGS.read(value).freeze
-        else raise InvalidRequest.of("egress", value, ":public, false, or a Hash of #{SETTINGS.names.join(", ")}")
+        when :public then OPTIONS.read(true)
+        when Hash then OPTIONS.read(value).freeze
+        else raise InvalidRequest.of("egress", value, ":public, false, or a Hash of #{OPTIONS.names.join(", ")}")
         end
       end
 

@@ -17,6 +17,10 @@ module Trunkline
     #   set_by       :both for a client and a call, :client, :call, :many for a request among many, or :process for
     #                Trunkline.configure
     #   per_call     whether a call can override the value without making a new set of options
+    #   compared     when the values of two clients must be equal for them to share a response: :never, :coalescing
+    #                (only in Policy::Coalesce, see Options#sharing), or :always (also in Policy::Cache, see
+    #                Options#identity); nil for the options that no client has
+    #   facades      whether a facade accepts the option in addition to those of the library that it replaces
     #   limit        whether Stats#bounds includes the value
     #   hidden       whether inspect hides the value
     #   engine       the key under which the value is passed to the engine, or a Hash of each key to the Proc that
@@ -24,14 +28,20 @@ module Trunkline
     #   group        the nested Hash in which the value is passed to the engine; nil for the outermost Hash
     #
     # @api private
-    Option = Struct.new(:name, :type, :doc, :check_name, :allowed, :default, :default_doc, :set_by, :per_call, :limit,
-                        :hidden, :engine, :group, keyword_init: true) do
+    Option = Struct.new(:name, :type, :doc, :check_name, :allowed, :default, :default_doc, :set_by, :per_call,
+                        :compared, :facades, :limit, :hidden, :engine, :group, keyword_init: true) do
       def initialize(name, type, doc, check:, default: nil, default_doc: default&.inspect, set_by: :both,
-                     per_call: set_by == :call, **rest)
+                     per_call: set_by == :call, compared: nil, **rest)
         super(name: name, type: type, doc: doc, check_name: check, default: default, default_doc: default_doc,
-              set_by: set_by, per_call: per_call, **rest)
+              set_by: set_by, per_call: per_call, compared: compared, **rest)
         freeze
+        return if of_client? ? %i[never coalescing always].include?(compared) : compared.nil?
+
+        raise ArgumentError, "#{name}: compared: is :never, :coalescing or :always for the options of a client"
       end
+
+      # @return [Boolean] whether a client has the option
+      def of_client? = %i[both client].include?(set_by)
 
       # @return [Array<Array>] for each value that is passed to the engine: the instance variable of Options, the
       #   engine's key, and a Proc that converts the value, or nil

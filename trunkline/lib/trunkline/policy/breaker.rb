@@ -2,7 +2,7 @@
 
 require_relative "../errors"
 require_relative "../redacted"
-require_relative "settings"
+require_relative "policy_options"
 require_relative "state"
 require_relative "breaker/circuit"
 require_relative "breaker/outcome"
@@ -11,22 +11,22 @@ require_relative "breaker/store"
 module Trunkline
   module Policy
     # A circuit breaker: refuses requests to an origin for a while when too many of them fail. The clients of a process
-    # that have the same settings share the circuit of an origin.
+    # that have the same options share the circuit of an origin.
     class Breaker
       include Redacted
 
       autoload :Semian, "#{__dir__}/breaker/semian"
       autoload :Stoplight, "#{__dir__}/breaker/stoplight"
 
-      CALLABLE = Settings.callable("callable: it is given a Response or an Error")
-      SETTINGS = Settings.new(:breaker,
-                              threshold: [0.5, Settings.number(0.01..1.0)],
-                              minimum: [20, Settings.integer(1..1_000_000)],
-                              window: [10.0, Settings.number(0.1..3600.0, "seconds")],
-                              cool_down: [5.0, Settings.number(0.01..3600.0, "seconds")],
-                              probes: [1, Settings.integer(1..1000)],
-                              failure: [Outcome.method(:failure?), CALLABLE],
-                              store: [nil, Store::CHECK])
+      CALLABLE = PolicyOptions.callable("callable: it is given a Response or an Error")
+      OPTIONS = PolicyOptions.new(:breaker,
+                                  threshold: [0.5, PolicyOptions.number(0.01..1.0)],
+                                  minimum: [20, PolicyOptions.integer(1..1_000_000)],
+                                  window: [10.0, PolicyOptions.number(0.1..3600.0, "seconds")],
+                                  cool_down: [5.0, PolicyOptions.number(0.01..3600.0, "seconds")],
+                                  probes: [1, PolicyOptions.integer(1..1000)],
+                                  failure: [Outcome.method(:failure?), CALLABLE],
+                                  store: [nil, Store::CHECK])
 
       # @param value [true, Hash, Breaker]
       # @return [Breaker]
@@ -34,12 +34,12 @@ module Trunkline
       def self.of(value)
         return value if value.is_a?(Breaker)
 
-        settings = SETTINGS.read(value)
-        settings[:store]&.check(value)
-        new(settings)
+        options = OPTIONS.read(value)
+        options[:store]&.check(value)
+        new(options)
       end
 
-      # @return [Hash{String => Hash}] Circuit#to_h by "host:port". When clients with different settings call an origin,
+      # @return [Hash{String => Hash}] Circuit#to_h by "host:port". When clients with different options call an origin,
       #   the strictest circuit: an open one before a half-open one, a closed one last
       def self.stats
         now = Engine.now
@@ -53,11 +53,11 @@ module Trunkline
       STRICTNESS = %i[closed half_open open].freeze
       private_constant :CALLABLE, :STRICTNESS
 
-      # @param settings [Hash{Symbol => Object}] of SETTINGS
-      def initialize(settings)
-        @failure = settings[:failure]
-        @store = settings[:store]
-        @settings = settings.freeze
+      # @param options [Hash{Symbol => Object}] of OPTIONS
+      def initialize(options)
+        @failure = options[:failure]
+        @store = options[:store]
+        @options = options.freeze
         freeze
       end
 
@@ -79,7 +79,7 @@ module Trunkline
       private
 
       def circuit(label)
-        State.of(:breaker, [label, @settings]) { @store ? @store.circuit(label, @settings) : Circuit.new(@settings) }
+        State.of(:breaker, [label, @options]) { @store ? @store.circuit(label, @options) : Circuit.new(@options) }
       end
 
       # @return [Response] that does not count as a failure

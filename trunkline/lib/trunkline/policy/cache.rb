@@ -3,7 +3,7 @@
 require_relative "../cache"
 require_relative "../errors"
 require_relative "../redacted"
-require_relative "settings"
+require_relative "policy_options"
 require_relative "state"
 require_relative "cache/freshness"
 require_relative "cache/storing_stream"
@@ -23,14 +23,15 @@ module Trunkline
       # Safe methods (RFC 9110 9.2.1) do not invalidate stored responses.
       SAFE = [*READS, "OPTIONS", "TRACE"].freeze
       METHODS = %i[read write delete].freeze
-      STORE = Settings::Check.new("an object with read, write and delete",
-                                  ->(value) { value if METHODS.all? { |name| value.respond_to?(name) } })
-      SETTINGS = Settings.new(:cache,
-                              store: [nil, STORE],
-                              heuristic: [0.0, Settings.number(0.0..1.0)],
-                              stale_while_revalidate: [0.0, Settings.seconds(2_592_000)],
-                              stale_if_error: [0.0, Settings.seconds(2_592_000)],
-                              max_entry_bytes: [Trunkline::Cache::MAX_ENTRY_BYTES, Settings.integer(1024..(2**31))])
+      STORE = PolicyOptions::Check.new("an object with read, write and delete",
+                                       ->(value) { value if METHODS.all? { |name| value.respond_to?(name) } })
+      OPTIONS = PolicyOptions.new(:cache,
+                                  store: [nil, STORE],
+                                  heuristic: [0.0, PolicyOptions.number(0.0..1.0)],
+                                  stale_while_revalidate: [0.0, PolicyOptions.seconds(2_592_000)],
+                                  stale_if_error: [0.0, PolicyOptions.seconds(2_592_000)],
+                                  max_entry_bytes: [Trunkline::Cache::MAX_ENTRY_BYTES,
+                                                    PolicyOptions.integer(1024..(2**31))])
       private_constant :READS, :SAFE, :METHODS, :STORE
 
       # Counters of one origin; see docs/cache.md.
@@ -42,10 +43,10 @@ module Trunkline
       # @raise [InvalidRequest]
       def self.of(value)
         return value if value.is_a?(Cache)
-        return new(**SETTINGS.read(value)) if value == true || value.is_a?(Hash)
-        return new(**SETTINGS.read({ store: value })) if STORE.call(value)
+        return new(**OPTIONS.read(value)) if value == true || value.is_a?(Hash)
+        return new(**OPTIONS.read({ store: value })) if STORE.call(value)
 
-        allowed = "true, false, #{STORE.allowed}, or a Hash of #{SETTINGS.names.join(", ")}"
+        allowed = "true, false, #{STORE.allowed}, or a Hash of #{OPTIONS.names.join(", ")}"
         raise InvalidRequest.of(:cache, value, allowed)
       end
 

@@ -3,7 +3,8 @@
 require_relative "../errors"
 require_relative "../lock"
 require_relative "../redacted"
-require_relative "settings"
+require_relative "../response"
+require_relative "policy_options"
 require_relative "signal"
 
 module Trunkline
@@ -13,17 +14,17 @@ module Trunkline
     class Coalesce
       include Redacted
 
-      NAMES = Settings::Check.new("an Array of field names", lambda do |value|
+      NAMES = PolicyOptions::Check.new("an Array of field names", lambda do |value|
         value.map { |name| Headers.field_name(name, "vary").downcase }.freeze if value.is_a?(Array)
       end)
-      SETTINGS = Settings.new(:coalesce, vary: [%w[accept accept-encoding accept-language].freeze, NAMES])
+      OPTIONS = PolicyOptions.new(:coalesce, vary: [%w[accept accept-encoding accept-language].freeze, NAMES])
       # Fields of range and conditional requests: calls share a response only if these fields are equal.
       RANGE_AND_CONDITIONS = %w[range if-range if-none-match if-modified-since if-match if-unmodified-since].freeze
       private_constant :NAMES, :RANGE_AND_CONDITIONS
 
-      # A request in flight: the signal that it has ended, the timeouts of the call that sent it, and its result; a
-      # result of nil means that this call gave up.
-      InFlightRequest = Struct.new(:signal, :timeouts, :result) do
+      # A request in flight: the signal that it has ended, the timeouts of the call that sent it, whether other calls
+      # wait for it, and its result; a result of nil means that this call gave up.
+      InFlightRequest = Struct.new(:signal, :timeouts, :shared, :result) do
         include Redacted
 
         # Returns nil for a timeout that applies to the sending call only: its deadline, or a phase timeout when the
@@ -41,7 +42,7 @@ module Trunkline
       # @return [Coalesce]
       # @raise [InvalidRequest]
       def self.of(value)
-        value.is_a?(Coalesce) ? value : new(**SETTINGS.read(value))
+        value.is_a?(Coalesce) ? value : new(**OPTIONS.read(value))
       end
 
       # @param vary [Array<String>] names of fields that tell requests apart
@@ -85,7 +86,10 @@ module Trunkline
         @lock.synchronize do
           drop_after_fork
           in_flight = @requests[key]
-          in_flight ? [in_flight, false] : [@requests[key] = InFlightRequest.new(Signal.new, timeouts), true]
+          next [@requests[key] = InFlightRequest.new(Signal.new, timeouts, false), true] unless in_flight
+
+          in_flight.shared = true
+          [in_flight, false]
         end
       end
 
@@ -103,7 +107,19 @@ module Trunkline
         in_flight.result = error
         raise
       ensure
-        @lock.synchronize { @requests.delete(key) }
+        leave(key, in_flight, request)
+      end
+
+      # The caller that sent the request may change the body of its Response as soon as it has it, so the others copy
+      # from a copy.
+      def leave(key, in_flight, request)
+        shared = @lock.synchronize do
+          @requests.delete(key)
+          in_flight.shared
+        end
+        result = in_flight.result
+        in_flight.result = result._copy_for(request) if shared && result.is_a?(Response)
+      ensure
         in_flight.signal.set
       end
 

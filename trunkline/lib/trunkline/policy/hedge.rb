@@ -3,7 +3,7 @@
 require_relative "../redacted"
 require_relative "budget"
 require_relative "hedge/quantile"
-require_relative "settings"
+require_relative "policy_options"
 require_relative "state"
 
 module Trunkline
@@ -19,13 +19,13 @@ module Trunkline
       # Maximum number of hedges that can be saved up.
       MOST = 10
       QUANTILE = /\Ap(\d{2}(?:\.\d+)?)\z/
-      AFTER = Settings::Check.new("a quantile from :p50 to :p99.9, or seconds", lambda do |value|
+      AFTER = PolicyOptions::Check.new("a quantile from :p50 to :p99.9, or seconds", lambda do |value|
         next value.to_f if value.is_a?(Numeric) && value.real? && value.positive? && value.to_f.finite?
 
         text = QUANTILE.match(value.to_s)&.[](1) if value.is_a?(Symbol)
         value if text&.to_f&.between?(50, 99.99)
       end)
-      SETTINGS = Settings.new(:hedge, after: [:p95, AFTER], max: [0.05, Settings.number(0.0..1.0)])
+      OPTIONS = PolicyOptions.new(:hedge, after: [:p95, AFTER], max: [0.05, PolicyOptions.number(0.0..1.0)])
       private_constant :AFTER
 
       # State of one origin: a histogram of its response times, and the budget of second requests.
@@ -35,7 +35,7 @@ module Trunkline
       # @return [Hedge]
       # @raise [InvalidRequest]
       def self.of(value)
-        value.is_a?(Hedge) ? value : new(**SETTINGS.read(value))
+        value.is_a?(Hedge) ? value : new(**OPTIONS.read(value))
       end
 
       # @return [Hash{String => Hash}] by origin: its budget, and the quantiles of its response times in seconds

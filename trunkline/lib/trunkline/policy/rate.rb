@@ -5,7 +5,7 @@ require_relative "../interrupts"
 require_relative "../limiter"
 require_relative "../redacted"
 require_relative "../error_message"
-require_relative "settings"
+require_relative "policy_options"
 require_relative "state"
 require_relative "rate/schedule"
 require_relative "rate/quota"
@@ -13,7 +13,7 @@ require_relative "rate/quota"
 module Trunkline
   module Policy
     # Delays requests, so that an origin gets no more of them than the caller, or the server itself, allows. Requests
-    # start in the order in which they arrive. The clients of a process that have the same settings share the pace of a
+    # start in the order in which they arrive. The clients of a process that have the same options share the pace of a
     # key.
     #
     # A call reserves a slot of the pace (a Schedule or a Quota), waits for its time, and passes the response to the
@@ -21,17 +21,17 @@ module Trunkline
     class Rate
       include Redacted
 
-      KEY = Settings::Check.new("a String, or callable with a Request", lambda do |value|
+      KEY = PolicyOptions::Check.new("a String, or callable with a Request", lambda do |value|
         value.is_a?(String) ? value.dup.freeze : (value if value.respond_to?(:call))
       end)
-      STORE = Settings::Check.new("an object with pace(key, per_second, burst)", lambda do |value|
+      STORE = PolicyOptions::Check.new("an object with pace(key, per_second, burst)", lambda do |value|
         value if value.respond_to?(:pace)
       end)
-      SETTINGS = Settings.new(:rate,
-                              per_second: [nil, Settings.number(1e-6..1e6)],
-                              burst: [nil, Settings.integer(1..1_000_000)],
-                              key: [nil, KEY],
-                              store: [nil, STORE])
+      OPTIONS = PolicyOptions.new(:rate,
+                                  per_second: [nil, PolicyOptions.number(1e-6..1e6)],
+                                  burst: [nil, PolicyOptions.integer(1..1_000_000)],
+                                  key: [nil, KEY],
+                                  store: [nil, STORE])
       private_constant :KEY, :STORE
 
       # @param value [true, :server, Hash, Rate]
@@ -41,22 +41,22 @@ module Trunkline
         case value
         when Rate then value
         when true, :server then new
-        when Hash then new(**check(SETTINGS.read(value)))
-        else raise InvalidRequest.of(:rate, value, ":server, true, or a Hash of #{SETTINGS.names.join(", ")}")
+        when Hash then new(**check(OPTIONS.read(value)))
+        else raise InvalidRequest.of(:rate, value, ":server, true, or a Hash of #{OPTIONS.names.join(", ")}")
         end
       end
 
-      # @param settings [Hash{Symbol => Object}]
+      # @param options [Hash{Symbol => Object}]
       # @return [Hash{Symbol => Object}]
-      def self.check(settings)
-        return settings if settings[:per_second] || settings[:store]
+      def self.check(options)
+        return options if options[:per_second] || options[:store]
 
         raise InvalidRequest, "rate: per_second: is required: how many requests may start in a second"
       end
       private_class_method :check
 
       # @return [Hash{String => Hash}] Schedule#to_h or Quota#to_h by key ("host:port" without key:). When clients with
-      #   different settings have the same key, the pace with the longest wait
+      #   different options have the same key, the pace with the longest wait
       def self.stats
         now = Engine.now
         State.all(:rate).each_with_object({}) do |((key, *), pace), all|

@@ -5,7 +5,7 @@ require_relative "../errors"
 require_relative "../redacted"
 require_relative "../retry_after"
 require_relative "budget"
-require_relative "settings"
+require_relative "policy_options"
 require_relative "state"
 
 module Trunkline
@@ -29,39 +29,40 @@ module Trunkline
       # most.
       FLOOR = { initial: 10, per_second: 1.0, most: 50 }.freeze
 
-      METHODS = Settings::Check.new(":idempotent, or an Array of methods such as [:get, :post]", lambda do |value|
+      METHODS = PolicyOptions::Check.new(":idempotent, or an Array of methods such as [:get, :post]", lambda do |value|
         next IDEMPOTENT if value == :idempotent
         next unless value.is_a?(Array) && value.all? { |name| name.is_a?(Symbol) || name.is_a?(String) }
 
         value.map { |name| name.to_s.upcase.tr("_", "-") }.freeze
       end)
-      STATUS_LIST = Settings::Check.new("an Array of statuses from 400 to 599", lambda do |value|
+      STATUS_LIST = PolicyOptions::Check.new("an Array of statuses from 400 to 599", lambda do |value|
         value.dup.freeze if value.is_a?(Array) && value.all? { |one| one.is_a?(Integer) && one.between?(400, 599) }
       end)
-      ERROR_LIST = Settings::Check.new("an Array of error classes of Trunkline", lambda do |value|
+      ERROR_LIST = PolicyOptions::Check.new("an Array of error classes of Trunkline", lambda do |value|
         value.dup.freeze if value.is_a?(Array) && value.all? { |one| one.is_a?(Class) && one <= Error }
       end)
-      BACKOFF = Settings::Check.new("a Range of seconds, such as 0.1..2.0", lambda do |value|
+      BACKOFF = PolicyOptions::Check.new("a Range of seconds, such as 0.1..2.0", lambda do |value|
         next unless value.is_a?(Range) && [value.begin, value.end].all? { |one| one.is_a?(Numeric) && one.real? }
 
         value.begin.to_f..value.end.to_f if value.begin.between?(0, value.end)
       end)
-      SETTINGS = Settings.new(:retry,
-                              attempts: [3, Settings.integer(1..100)],
-                              statuses: [STATUSES, STATUS_LIST],
-                              errors: [ERRORS, ERROR_LIST],
-                              backoff: [0.1..2.0, BACKOFF],
-                              budget: [0.1, Settings.any(Settings.one_of(false), Settings.number(0.0..1.0))],
-                              methods: [IDEMPOTENT, METHODS],
-                              max_wait: [10.0, Settings.seconds],
-                              idempotency_key: [false, Settings.boolean])
-      private_constant :METHODS, :STATUS_LIST, :ERROR_LIST, :BACKOFF
+      BUDGET = PolicyOptions.any(PolicyOptions.one_of(false), PolicyOptions.number(0.0..1.0))
+      OPTIONS = PolicyOptions.new(:retry,
+                                  attempts: [3, PolicyOptions.integer(1..100)],
+                                  statuses: [STATUSES, STATUS_LIST],
+                                  errors: [ERRORS, ERROR_LIST],
+                                  backoff: [0.1..2.0, BACKOFF],
+                                  budget: [0.1, BUDGET],
+                                  methods: [IDEMPOTENT, METHODS],
+                                  max_wait: [10.0, PolicyOptions.seconds],
+                                  idempotency_key: [false, PolicyOptions.boolean])
+      private_constant :METHODS, :STATUS_LIST, :ERROR_LIST, :BACKOFF, :BUDGET
 
       # @param value [true, Hash]
       # @return [Retry]
       # @raise [InvalidRequest]
       def self.of(value)
-        value.is_a?(Retry) ? value : new(SETTINGS.read(value))
+        value.is_a?(Retry) ? value : new(OPTIONS.read(value))
       end
 
       # @return [Hash{String => Hash}] Budget#to_h by origin
@@ -69,10 +70,10 @@ module Trunkline
         State.all(:retry).to_h { |(label, _), budget| [label, budget.to_h] }
       end
 
-      # @param settings [Hash{Symbol => Object}] of SETTINGS
-      def initialize(settings)
+      # @param options [Hash{Symbol => Object}] of OPTIONS
+      def initialize(options)
         @attempts, @statuses, @errors, @backoff, @budget, @methods, @max_wait, @idempotency_key =
-          settings.values_at(*SETTINGS.names)
+          options.values_at(*OPTIONS.names)
         freeze
       end
 

@@ -17,7 +17,7 @@ module Trunkline
 
       class << self
         # @param kind [Symbol] such as :breaker
-        # @param key [Object] an origin, with the settings when states differ by them
+        # @param key [Object] an origin, with the options when states differ by them
         # @yieldreturn [Object] the state for a new key
         # @return [Object]
         def of(kind, key)

@@ -88,7 +88,7 @@ module Trunkline
       # @return [Flow]
       def begin_flow(pending)
         pending.flow = Flow.new(pending.policy, pending.request, pending.began, pending.caller_context,
-                                races_streams: pending.streamed != true)
+                                races_streams: pending.streamed != StreamBlocks::NONE)
       end
 
       # A rate limit delays the requests to its origin in the queue, where they have not begun. A request whose delay

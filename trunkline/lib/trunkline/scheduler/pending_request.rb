@@ -22,7 +22,8 @@ module Trunkline
     #              monotonic seconds for the whole call; nil when the call is one exchange
     # flow         the Flow, once the call's policies run
     # local_result true while it has a result that the engine did not produce
-    # streamed     true when the parts of the response are yielded as they arrive; StreamBlocks that take them; or nil
+    # streamed     the StreamBlocks that take the parts of the response as they arrive; StreamBlocks::NONE: the parts
+    #              are yielded; nil: the response is not streamed
     PendingRequest = Struct.new(:item, :index, :callback, :policy, :plain, :request, :queue, :started, :generation, :id,
                                 :caller_context, :began, :deadline, :flow, :local_result, :streamed) do
       include Redacted
@@ -39,6 +40,9 @@ module Trunkline
         %i[request queue started generation id].each { |name| self[name] = other[name] }
         other.id = nil
       end
+
+      # @return [Symbol] see RequestBuilder
+      def mode = streamed ? :streamed : :buffered
 
       # @return [Boolean] whether nothing else can refer to it once its result was yielded
       def reusable? = policy.nil? && !streamed

@@ -40,7 +40,7 @@ module Trunkline
         pending.index = index
         return compose(pending) unless item.is_a?(String) && @policy.nil? && !CallerContext.needed?
 
-        pending.request = @requests.build("GET", item, nil, false)
+        pending.request = @requests.build("GET", item, nil, :buffered)
         pending.plain = true
         pending
       rescue InvalidRequest => error

@@ -40,6 +40,9 @@ module Trunkline
         @on_event = on_event
       end
 
+      # Has no block: the Scheduler yields the parts of the response to its caller.
+      NONE = new.freeze
+
       # @param part [Response, String] the response with its head, or the next bytes of its body
       # @return [void]
       # @raise exceptions of the blocks

@@ -15,11 +15,11 @@ module Trunkline
       # @return [Boolean] whether result is a part of a streamed response, and not its end
       def part?(result) = !(result.nil? || result.is_a?(Exception))
 
-      # @param blocks [StreamBlocks, true] (see PendingRequest)
+      # @param blocks [StreamBlocks] (see PendingRequest)
       # @return [Array] the result and its status; at the end of a response that StreamBlocks took, that Response and
       #   its status
       def final_result(blocks, result)
-        return [result, nil] unless result.nil? && blocks != true
+        return [result, nil] unless result.nil? && blocks != StreamBlocks::NONE
 
         response = blocks.finish
         [response, response.status]
@@ -28,7 +28,7 @@ module Trunkline
       # @return [Boolean] whether a streamed request failed after the blocks got a part of the body: it is not retried
       def broken_off?(pending, result)
         blocks = pending.streamed
-        return false unless result.is_a?(Exception) && blocks && blocks != true && blocks.body_delivered?
+        return false unless result.is_a?(Exception) && blocks&.body_delivered?
 
         end_race(pending)
         pending.flow&.give_up
@@ -40,7 +40,7 @@ module Trunkline
       #   blocks, which ends the call
       def take_part(pending, part, now)
         blocks = pending.streamed
-        return part if blocks == true
+        return part if blocks == StreamBlocks::NONE
 
         pending.queue.head_arrived(pending, part, now) if part.is_a?(Response)
         blocks.take(part)

@@ -77,6 +77,9 @@ module Trunkline
       # @return [String, nil] the next message: UTF-8 for text, BINARY otherwise; nil if none is complete
       def read = @messages.shift
 
+      # @return [Boolean] whether there are bytes to send
+      def output? = !@output.empty?
+
       # @return [String] the bytes to send; the caller owns the String
       def take_output
         output = @output.dup

@@ -2,6 +2,7 @@
 
 require "digest"
 require "securerandom"
+require_relative "../comma_list"
 require_relative "../errors"
 require_relative "../redacted"
 
@@ -55,8 +56,7 @@ module Trunkline
       def fault_of_upgrade(response)
         return "has no Upgrade: websocket" unless response["upgrade"].to_s.strip.casecmp?("websocket")
 
-        tokens = response["connection"].to_s.downcase.split(",").map(&:strip)
-        return "has no Connection: Upgrade" unless tokens.include?("upgrade")
+        return "has no Connection: Upgrade" unless CommaList.include?(response["connection"].to_s, "upgrade")
 
         accept = Digest::SHA1.base64digest(@key + GUID)
         "has a wrong Sec-WebSocket-Accept" unless response["sec-websocket-accept"].to_s.strip == accept

@@ -260,14 +260,15 @@ module Trunkline
         flush_without_waiting # output of a reader that found @sending locked
       end
 
-      # Does not wait for another sender: the reader must continue to read while the server accepts no bytes.
+      # Does not wait for another sender: the reader must continue to read while the server accepts no bytes. Repeated
+      # for output that another thread framed while this one held @sending.
       def flush_without_waiting
-        return unless @sending.try_lock
-
-        begin
-          send_all
-        ensure
-          @sending.unlock
+        while @messages.synchronize { @framing.output? } && @sending.try_lock
+          begin
+            send_all
+          ensure
+            @sending.unlock
+          end
         end
       end
 

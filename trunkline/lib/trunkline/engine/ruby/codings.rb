@@ -4,6 +4,7 @@ require "zlib"
 require_relative "failures"
 require_relative "limits"
 require_relative "zstd"
+require_relative "../../comma_list"
 require_relative "../../redacted"
 
 module Trunkline
@@ -191,7 +192,7 @@ module Trunkline
 
         # @return [Array<Class>] empty if one coding is unknown: then the body is not decoded
         def self.stages_of(text)
-          names = text.split(",").map { |one| one.gsub(/\A[ \t]+|[ \t]+\z/, "").downcase }.reject(&:empty?)
+          names = CommaList.elements(text).map(&:downcase).reject(&:empty?)
           names.all? { |name| KNOWN.key?(name) } ? names.filter_map { |name| KNOWN[name] } : []
         end
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "failures"
-require_relative "stream"
+require_relative "socket_io"
 require_relative "waker"
 require_relative "../../redacted"
 require_relative "ending_on_jruby" if RUBY_ENGINE == "jruby"
@@ -30,7 +30,7 @@ module Trunkline
           end
         end
 
-        attr_reader :stream, :id, :owner, :opened_at, :address, :pid
+        attr_reader :io, :id, :owner, :opened_at, :address, :pid
         # The time until which it may be idle; whether it must be closed when it is returned to the pool; the pool's
         # bucket that it belongs to.
         attr_accessor :idle_until, :unwanted, :bucket
@@ -39,11 +39,11 @@ module Trunkline
         # For a shared connection: number of calls that use it; whether the pool assigns no more calls to it.
         attr_accessor :calls, :retired
 
-        # @param stream [Stream]
+        # @param io [SocketIO]
         # @param address [String] of its peer, for messages
         # @param owner [Integer] the owner id of its client
-        def initialize(stream, address, owner, now)
-          @stream = stream
+        def initialize(io, address, owner, now)
+          @io = io
           @address = address
           @owner = owner
           @opened_at = now
@@ -53,12 +53,12 @@ module Trunkline
           @idle_until = 0.0
           @unwanted = @retired = false
           @calls = 0
-          ObjectSpace.define_finalizer(self, Connection.closer(stream.socket)) if RUBY_ENGINE == "jruby"
+          ObjectSpace.define_finalizer(self, Connection.closer(io.socket)) if RUBY_ENGINE == "jruby"
         end
 
         # Begins HTTP/2 on the connection.
         def share
-          @http2 = HTTP2::Connection.new(@stream, @opened_at)
+          @http2 = HTTP2::Connection.new(@io, @opened_at)
         end
 
         # For a shared connection; the caller holds the lock of #http2.
@@ -67,7 +67,7 @@ module Trunkline
         # @return [Boolean] whether no unread bytes have arrived and the peer has not closed it; if shared: whether it
         #   accepts more calls
         def alive?
-          @http2 ? @http2.usable? : @stream.quiet?
+          @http2 ? @http2.usable? : @io.quiet?
         rescue Failure
           false
         end
@@ -77,20 +77,20 @@ module Trunkline
 
         # Shuts the socket down, which also ends waits for it in other threads.
         def shutdown
-          @stream.socket.shutdown(Socket::SHUT_RDWR)
+          @io.socket.shutdown(Socket::SHUT_RDWR)
         rescue SystemCallError, IOError
           nil
         end
 
         # For finalizers: only closes the file descriptor, unless the connection is shared.
         def drop
-          @stream.socket.close unless @http2
+          @io.socket.close unless @http2
         end
 
         # @param notify [Boolean] whether TLS sends close_notify
         def close(notify)
           @http2&.send_goaway if notify && @pid == Ruby.pid
-          @stream.close(notify && @pid == Ruby.pid)
+          @io.close(notify && @pid == Ruby.pid)
         end
       end
     end

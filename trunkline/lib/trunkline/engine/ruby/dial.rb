@@ -2,7 +2,7 @@
 
 require_relative "connecting"
 require_relative "names"
-require_relative "stream"
+require_relative "socket_io"
 require_relative "tunnel"
 require_relative "../../redacted"
 
@@ -22,8 +22,8 @@ module Trunkline
         ADDRESS_ERRORS = RUBY_ENGINE == "jruby" ? [Java::JavaLang::RuntimeException].freeze : [].freeze
         private_constant :STAGES, :PHASES_OF, :ADDRESS_ERRORS
 
-        # The open stream and its peer, once #step returns true.
-        attr_reader :stream, :peer
+        # The open socket and its peer, once #step returns true.
+        attr_reader :io, :peer
         # Seconds of each phase; nil: the phase was not needed.
         attr_reader :resolved_in, :connected_in, :secured_in
         # @return [Symbol] :read, :write or :both: the events to poll the sockets for
@@ -62,7 +62,7 @@ module Trunkline
         def sockets
           return @connecting.sockets if @connecting
 
-          inner = @tls_stream || @stream # within the TLS of a proxy, TLS has a socket of its own
+          inner = @tls_io || @io # within the TLS of a proxy, TLS has a socket of its own
           inner ? [inner.socket] : []
         end
 
@@ -78,7 +78,7 @@ module Trunkline
 
         def close
           @connecting&.close
-          (@stream || (@socket && Stream.over(@socket)))&.close(false)
+          (@io || (@socket && SocketIO.over(@socket)))&.close(false)
         end
 
         private
@@ -98,7 +98,7 @@ module Trunkline
         def finish
           @resolved_in = @spent[:resolve] if @looked_up
           @connected_in = @spent[:connect]
-          @secured_in = @spent[:tls] if @stream.tls_version
+          @secured_in = @spent[:tls] if @io.tls_version
           true
         end
 
@@ -148,7 +148,7 @@ module Trunkline
           won = @connecting.step(now) or return
           @connecting = nil
           @socket, @peer = won
-          @stream = Stream.over(@socket)
+          @io = SocketIO.over(@socket)
         rescue Failure => error
           forget_address unless [Errno::EMFILE::Errno, Errno::ENFILE::Errno].include?(error.errno)
           raise
@@ -163,14 +163,14 @@ module Trunkline
         def proxy_tls(_now)
           return true unless @proxy&.tls_name
 
-          @tls_stream ||= start_tls(@config.proxy_tls, @proxy.tls_name, @proxy.label)
+          @tls_io ||= start_tls(@config.proxy_tls, @proxy.tls_name, @proxy.label)
           run_handshake
         end
 
         def tunnel(_now)
           return true unless @proxy&.tunnel
 
-          @tunnel ||= Tunnel.for(@origin, @stream, @target)
+          @tunnel ||= Tunnel.for(@origin, @io, @target)
           done = @tunnel.step
           return done if done == true
 
@@ -181,19 +181,19 @@ module Trunkline
         def tls(_now)
           return true unless @origin.tls_name
 
-          @tls_stream ||= start_tls(@config.tls, @origin.tls_name, @origin.key)
+          @tls_io ||= start_tls(@config.tls, @origin.tls_name, @origin.key)
           run_handshake
         end
 
         def start_tls(context, name, key)
-          context.open(@stream, name, key)
+          context.open(@io, name, key)
         end
 
         def run_handshake
-          done = @tls_stream.handshake
+          done = @tls_io.handshake
           if done == true
-            @stream = @tls_stream
-            @tls_stream = nil
+            @io = @tls_io
+            @tls_io = nil
             return true
           end
           @events = done == :wait_writable ? :write : :read

@@ -41,7 +41,7 @@ module Trunkline
           @timings.tls = dial.secured_in
           now = Ruby.now # so that time for the handshake does not count as write time
           address = dial.peer.unix? ? @origin.unix_path : Connecting.endpoint(dial.peer)
-          connection = Connection.new(dial.stream, address, @config.owner, now)
+          connection = Connection.new(dial.io, address, @config.owner, now)
           share(connection)
           @pool.add(@ticket, connection)
           use_connection(connection, now)
@@ -49,7 +49,7 @@ module Trunkline
 
         # Begins HTTP/2 if TLS has negotiated it, or if it is configured for plain connections.
         def share(connection)
-          chosen = connection.stream.protocol
+          chosen = connection.io.protocol
           return connection.share if chosen ? chosen == "h2" : @origin.prior_knowledge?
           return if @config.http != :h2 || !@origin.may_share?
 

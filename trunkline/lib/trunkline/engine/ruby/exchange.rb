@@ -101,7 +101,7 @@ module Trunkline
         # @return [Array<IO>, IO, nil] to poll for #events; nil: only the waker
         def sockets
           case @state
-          when :talking then @call ? socket_of_leader : @connection.stream.socket
+          when :talking then @call ? socket_of_leader : @connection.io.socket
           when :dialling then @dial.sockets
           end
         end
@@ -326,10 +326,10 @@ module Trunkline
 
         def use_connection(connection, now)
           @connection = connection
-          stream = connection.stream
+          io = connection.io
           @http2 = connection.http2 && (@http2 || HTTP2::ExchangeState.new)
-          @used = Used.new(connection.id, @state != :dialling, now - connection.opened_at, stream.tls_version,
-                           stream.cipher)
+          @used = Used.new(connection.id, @state != :dialling, now - connection.opened_at, io.tls_version,
+                           io.cipher)
           current_attempt.address = connection.address
           @timings.queue ||= 0.0
           @state = :talking
@@ -373,7 +373,7 @@ module Trunkline
           sending = send_some(now) unless @request_done
           if @poll_first
             @poll_first = false
-            unless @connection.stream.pending?
+            unless @connection.io.pending?
               @events = :read
               return :wait
             end

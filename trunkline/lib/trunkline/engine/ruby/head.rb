@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "field_section"
+require_relative "framing"
+require_relative "../../comma_list"
 require_relative "../../redacted"
 
 module Trunkline
@@ -81,8 +83,8 @@ module Trunkline
           @section&.missing_end if @limits.lenient
         end
 
-        # Returns whether the response has no body, whatever its fields say (RFC 9110 6.4.1; RFC 9112 6.3).
-        def bodiless? = @head_request || @status < 200 || @status == 204 || @status == 304
+        # See Framing.bodiless?.
+        def bodiless? = Framing.bodiless?(@status, head_request: @head_request)
 
         private
 
@@ -251,7 +253,7 @@ module Trunkline
         end
 
         def elements(value)
-          value.include?(",") ? value.split(",", -1).map { |one| one.gsub(/\A[ \t]+|[ \t]+\z/n, "") } : [value]
+          value.include?(",") ? CommaList.elements(value) : [value]
         end
 
         def connection_options(value)

@@ -8,10 +8,10 @@ module Trunkline
       module Tunnel
         # Methods for both kinds of proxies: reading, writing, and failures.
         module ProxyIO
-          def initialize(origin, stream)
+          def initialize(origin, io)
             @origin = origin
             @proxy = origin.proxy
-            @stream = stream
+            @io = io
             @out = "".b
             @in = "".b
           end
@@ -32,7 +32,7 @@ module Trunkline
           # @return [Symbol, nil] the event to wait for
           def flush
             until @out.empty?
-              count = @stream.write(@out)
+              count = @io.write(@out)
               return count if count.is_a?(Symbol)
 
               @out = @out.byteslice(count..)
@@ -43,7 +43,7 @@ module Trunkline
 
           # @return [Symbol, nil] the event to wait for
           def fill(most)
-            came = @stream.read(most, scratch = "".b)
+            came = @io.read(most, scratch = "".b)
             return came if came.is_a?(Symbol)
             return ended if came.nil?
 

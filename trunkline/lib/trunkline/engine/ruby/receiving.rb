@@ -268,9 +268,9 @@ module Trunkline
           if input_empty?
             @input = String.new if @at.positive?
             @at = 0
-            return @connection.stream.read(@head ? BULK_READ : FIRST_READ, @input)
+            return @connection.io.read(@head ? BULK_READ : FIRST_READ, @input)
           end
-          came = @connection.stream.read(@head ? BULK_READ : FIRST_READ, scratch)
+          came = @connection.io.read(@head ? BULK_READ : FIRST_READ, scratch)
           if came.is_a?(String)
             @input = @input.byteslice(@at..) if @at.positive?
             @at = 0
@@ -280,7 +280,7 @@ module Trunkline
         end
 
         def read_direct(expected)
-          came = @connection.stream.read([expected, BULK_READ].min, scratch)
+          came = @connection.io.read([expected, BULK_READ].min, scratch)
           return came unless came.is_a?(String)
 
           @framing.consumed(came.bytesize)
@@ -300,7 +300,7 @@ module Trunkline
 
         # The connection has ended: this either completes the body, or is an error.
         def at_end
-          clean = !@connection.stream.truncated?
+          clean = !@connection.io.truncated?
           if @head
             raise described(cut_short(clean ? :TRUNCATED : :TRUNCATED_TLS)) unless @framing.ended?(clean)
 

@@ -3,6 +3,7 @@
 require_relative "config"
 require_relative "origin"
 require_relative "request"
+require_relative "../../comma_list"
 require_relative "../../memo"
 require_relative "../../redacted"
 
@@ -10,9 +11,8 @@ module Trunkline
   # The part of RequestBuilder that the engine provides (see request_builder.rb): makes requests from the caller's
   # arguments, which the private methods there validate, and composes their heads.
   class RequestBuilder
-    OPTION_NAMES = %i[headers params bearer basic follow early_hints stream body json form multipart progress
-                      template].to_h { |name| [name, true] }.freeze
     CONTENT_NAMES = %i[body json form multipart].freeze
+    MODES = %i[buffered streamed upgrade].freeze
     # Methods that need no check.
     METHODS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS].to_h { |name| [name, name] }.freeze
     # The beginning of an absolute URL, and the characters that may follow it unchanged.
@@ -24,8 +24,8 @@ module Trunkline
     # Maximum of URL prefixes whose origins a client remembers.
     ORIGINS_MOST = 1024
     JSON_TYPE = "application/json"
-    private_constant :OPTION_NAMES, :CONTENT_NAMES, :METHODS, :ORIGIN, :SENDABLE, :SENDABLE_CODED, :UNUSUAL_REFERENCE,
-                     :ORIGINS_MOST, :JSON_TYPE
+    private_constant :CONTENT_NAMES, :MODES, :METHODS, :ORIGIN, :SENDABLE, :SENDABLE_CODED,
+                     :UNUSUAL_REFERENCE, :ORIGINS_MOST, :JSON_TYPE
 
     # The destination of a request. userinfo: the Authorization value from its URL; sendable: whether the target has
     # only characters that can be sent.
@@ -49,7 +49,7 @@ module Trunkline
 
     # Returns whether all options belong to the call, and none is computed for each request.
     def self.per_call?(options)
-      options.all? { |name, value| OPTION_NAMES.key?(name) && !computed?(name, value) }
+      options.all? { |name, value| Options::PER_CALL.include?(name) && !computed?(name, value) }
     end
 
     def self.computed?(name, value)
@@ -69,18 +69,14 @@ module Trunkline
     end
     private_class_method :computed?, :callable?
 
-    # @param value [String] the value of a Connection field
-    def self.sends_close?(value)
-      value.split(",").any? { |one| one.strip.casecmp?("close") }
-    end
-
-    # See request_builder.rb. streaming: :upgrade for a switch of protocols.
-    def build(method, location, options, streaming)
+    # See request_builder.rb.
+    def build(method, location, options, mode)
+      check_mode(mode)
       refuse_without_timeout unless @engine_config
       options = take_options(options)
       destination = destination_of(location)
       origin = destination.origin
-      destination.origin = open_tunnel(origin.url) if streaming == :upgrade && origin.absolute_form?
+      destination.origin = open_tunnel(origin.url) if mode == :upgrade && origin.absolute_form?
       query = options[:params] ? encode_params(options[:params]) : @facts[:query]
       payload = payload_of(options)
       method = usual_method(method, payload)
@@ -88,7 +84,7 @@ module Trunkline
       basic = options[:basic]
       credentials = authorization(bearer, basic) unless bearer.nil? && basic.nil?
       request = Request._allocate
-      request._take(call_options(options, streaming, payload))
+      request._take(call_options(options, mode, payload))
       compose(request, method, destination, query, payload, fields_of(destination, payload, options, credentials))
     end
 
@@ -131,18 +127,22 @@ module Trunkline
       @unbound = unbound
       @client_field_names = fields.select(&:last).to_h { |name, _| [name.downcase, true] }
       @origins = {}
-      @default_call_options = [false, true, :upgrade].to_h do |mode|
+      @default_call_options = MODES.to_h do |mode|
         [mode, build_call_options({}, mode, NO_CONTENT).freeze]
       end.freeze
       @plain_lines = {}.compare_by_identity
       self
     end
 
+    def check_mode(mode)
+      raise ArgumentError, "the mode must be :buffered, :streamed or :upgrade" unless MODES.include?(mode)
+    end
+
     def take_options(options)
       return NO_OPTIONS if options.nil?
       raise TypeError, "wrong argument type #{options.class} (expected Hash)" unless options.is_a?(Hash)
 
-      options.each_key { |name| refuse_option(name) unless OPTION_NAMES.key?(name) }
+      options.each_key { |name| refuse_option(name) unless Options::PER_CALL.include?(name) }
       options
     end
     NO_OPTIONS = {}.freeze
@@ -255,17 +255,17 @@ module Trunkline
     end
 
     # Frozen when the call gives none of these options.
-    def call_options(options, streaming, payload)
-      return @default_call_options.fetch(streaming) unless call_options_given?(options)
+    def call_options(options, mode, payload)
+      return @default_call_options.fetch(mode) unless call_options_given?(options)
 
-      build_call_options(options, streaming, payload)
+      build_call_options(options, mode, payload)
     end
 
-    def build_call_options(options, streaming, payload)
-      upgrades = streaming == :upgrade
+    def build_call_options(options, mode, payload)
+      upgrades = mode == :upgrade
       stream = options[:stream]
       check_option(:stream, stream) if options.key?(:stream) && stream != true && stream != false
-      { upgrades: upgrades, streaming: !upgrades && (streaming || stream == true ? true : false),
+      { upgrades: upgrades, streaming: !upgrades && (mode == :streamed || stream == true),
         follow: follow_of(options), early_hints: hints_of(options),
         progress: (check_progress(options[:progress], payload.given) if options[:progress]),
         template: (check_option(:template, options[:template]) if options.key?(:template)) }
@@ -328,7 +328,7 @@ module Trunkline
     end
 
     def close?(pairs)
-      pairs.any? { |name, value| value && name.casecmp?("connection") && RequestBuilder.sends_close?(value) }
+      pairs.any? { |name, value| value && name.casecmp?("connection") && CommaList.include?(value, "close") }
     end
 
     # ---- the head ----
@@ -444,7 +444,7 @@ module Trunkline
         when "content-length" then @declared = value&.to_i
         when *UNCODED then @decode = false
         when "expect" then @expect = false
-        when "connection" then @close = true if value && RequestBuilder.sends_close?(value)
+        when "connection" then @close = true if value && CommaList.include?(value, "close")
         end
       end
 

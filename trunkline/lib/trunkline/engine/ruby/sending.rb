@@ -53,7 +53,7 @@ module Trunkline
           return @http2.sent_so_far if @http2
           return :all if @request_done && !@request_cut
 
-          @sent_bytes.positive? || @connection&.stream&.partial_record? ? :partial : :none
+          @sent_bytes.positive? || @connection&.io&.partial_record? ? :partial : :none
         end
 
         private
@@ -129,7 +129,7 @@ module Trunkline
           left = @segment.bytesize - @segment_sent
           left = PROGRESS_PIECE if @reports_progress && left > PROGRESS_PIECE
           whole_segment = @segment_sent.zero? && left == @segment.bytesize
-          @connection.stream.write(whole_segment ? @segment : @segment.byteslice(@segment_sent, left))
+          @connection.io.write(whole_segment ? @segment : @segment.byteslice(@segment_sent, left))
         end
 
         # Prepares the next segment. @return [Boolean] false: there is none for now

@@ -26,8 +26,8 @@ module Trunkline
 
           include ProxyIO
 
-          def initialize(origin, stream, target)
-            super(origin, stream)
+          def initialize(origin, io, target)
+            super(origin, io)
             @target = target
             check("host name", origin.host)
             check("user", @proxy.user)

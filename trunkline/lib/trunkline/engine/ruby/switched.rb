@@ -64,7 +64,7 @@ module Trunkline
           @rest = "".b
           return rest
         end
-        waited(opened.stream.read(READ_BYTES, String.new(encoding: Encoding::BINARY)))
+        waited(opened.io.read(READ_BYTES, String.new(encoding: Encoding::BINARY)))
       rescue Ruby::Failure => error
         Ruby.raise_failure(error, @request)
       end
@@ -75,7 +75,7 @@ module Trunkline
         string = String.try_convert(string) || raise(TypeError, "no implicit conversion of #{string.class} into String")
         raise ArgumentError, "from: must be within the String" unless from.between?(0, string.bytesize)
 
-        waited(opened.stream.write(string.byteslice(from..)))
+        waited(opened.io.write(string.byteslice(from..)))
       rescue Ruby::Failure => error
         Ruby.raise_failure(error, @request)
       end
@@ -87,7 +87,7 @@ module Trunkline
       def rest = opened && nil
 
       # @return [Integer] the file descriptor to wait for
-      def descriptor = opened.stream.socket.fileno
+      def descriptor = opened.io.socket.fileno
 
       # Ends waits for the file descriptor, in other threads too.
       def shutdown

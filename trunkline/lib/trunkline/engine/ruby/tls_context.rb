@@ -6,8 +6,8 @@ require_relative "limits"
 require_relative "tls_on_jruby"
 require_relative "tls_relay"
 require_relative "tls_sessions"
-require_relative "tls_stream"
-require_relative "tls_stream_on_jruby" if RUBY_ENGINE == "jruby"
+require_relative "tls_socket_io"
+require_relative "tls_socket_io_on_jruby" if RUBY_ENGINE == "jruby"
 require_relative "../../redacted"
 
 module Trunkline
@@ -113,16 +113,16 @@ module Trunkline
         def verify_depth = @options.fetch(:verify_depth)
 
         # Begins a handshake.
-        # @param stream [Stream] the connected stream
+        # @param io [SocketIO] the connected socket
         # @param name [String] the name to verify, and to send as SNI
         # @param key [String] the key of the sessions that can be resumed
-        # @return [TLSStream]
+        # @return [TLSSocketIO]
         # @raise [Failure]
-        def open(stream, name, key)
+        def open(io, name, key)
           reload_changed_files
-          relayed = stream.tls_version || !TLSOnJRuby.takes?(stream.socket)
-          socket = relayed ? TLSRelay.open(stream) : stream.socket
-          kind = TLSOnJRuby::ON_JRUBY ? TLSStreamOnJRuby : TLSStream
+          relayed = io.tls_version || !TLSOnJRuby.takes?(io.socket)
+          socket = relayed ? TLSRelay.open(io) : io.socket
+          kind = TLSOnJRuby::ON_JRUBY ? TLSSocketIOOnJRuby : TLSSocketIO
           kind.new(socket, @context, self, name, @sessions, key)
         end
 
@@ -153,11 +153,11 @@ module Trunkline
         def make
           context = OpenSSL::SSL::SSLContext.new
           context.verify_mode = verify? ? OpenSSL::SSL::VERIFY_PEER : OpenSSL::SSL::VERIFY_NONE
-          context.verify_hostname = false # TLSStream verifies the name, by stricter rules
+          context.verify_hostname = false # TLSSocketIO verifies the name, by stricter rules
           context.cert_store = store if verify?
-          context.verify_callback = ->(good, store) { TLSStream.current.verify(good, store) } if verify?
+          context.verify_callback = ->(good, store) { TLSSocketIO.current.verify(good, store) } if verify?
           context.alpn_protocols = @options.fetch(:alpn)
-          # JRuby would set it in the store, which other contexts use too: TLSStreamOnJRuby checks the depth.
+          # JRuby would set it in the store, which other contexts use too: TLSSocketIOOnJRuby checks the depth.
           context.verify_depth = verify_depth if verify_depth && !TLSOnJRuby::ON_JRUBY
           limit_versions(context)
           choose_ciphers(context)

@@ -7,15 +7,15 @@ module Trunkline
   module Engine
     module Ruby
       # Carries the bytes of one TLS session inside another, for the tunnel of an https proxy: OpenSSL for Ruby needs a
-      # socket, so it gets one end of a socket pair, and a thread copies between the other end and the TLS stream to the
-      # proxy. On JRuby it also carries sessions over a Unix socket.
+      # socket, so it gets one end of a socket pair, and a thread copies between the other end and the TLS session to
+      # the proxy. On JRuby it also carries sessions over a Unix socket.
       class TLSRelay
         include Redacted
 
         BYTES = 16 * 1024
         private_constant :BYTES
 
-        # @param outer [Stream] the TLS stream to the proxy, or the stream of a Unix socket
+        # @param outer [SocketIO] TLS to the proxy, or a Unix socket
         # @return [BasicSocket] the socket for the inner session
         def self.open(outer)
           inner, relayed = TLSOnJRuby::ON_JRUBY ? TLSOnJRuby.pair : UNIXSocket.pair

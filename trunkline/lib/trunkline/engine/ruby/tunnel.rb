@@ -11,11 +11,11 @@ module Trunkline
       # Opens the tunnel through a proxy. Never waits: #step returns true, or the event to wait for.
       module Tunnel
         # @param origin [Origin]
-        # @param stream [Stream] the stream to the proxy
+        # @param io [SocketIO] the connection to the proxy
         # @param target [Addrinfo, nil] the server's address, unless the proxy resolves the name
         # @return [#step, #timed_out]
-        def self.for(origin, stream, target)
-          origin.proxy.http? ? Connect.new(origin, stream) : Socks.new(origin, stream, target)
+        def self.for(origin, io, target)
+          origin.proxy.http? ? Connect.new(origin, io) : Socks.new(origin, io, target)
         end
 
         # CONNECT to an HTTP proxy (RFC 9110 9.3.6), and its response.
@@ -27,7 +27,7 @@ module Trunkline
           READ_BYTES = 4096
           private_constant :READ_BYTES
 
-          def initialize(origin, stream)
+          def initialize(origin, io)
             super
             host = origin.host.include?(":") ? "[#{origin.host}]" : origin.host
             authority = "#{host}:#{origin.port}"

@@ -14,7 +14,7 @@ require_relative "../x509_stores"
 module Trunkline
   module Facades
     module NetHTTP
-      # Maps the settings of a Net::HTTP object to client options.
+      # Maps the attributes of a Net::HTTP object to client options.
       module Options
         # Net::HTTP's default keep_alive_timeout. The engine checks an idle connection before each use, so this default
         # is replaced by the engine's longer one.
@@ -26,7 +26,7 @@ module Trunkline
 
         ADDRESS = /\A[\d.]+\z|:/
 
-        # Settings that Trunkline does not support, each with a check of whether an object has it.
+        # Attributes that Trunkline does not support, each with a check of whether an object has it.
         OBSTACLES = {
           "a proxy together with ipaddr" => ->(http) { http.proxy? && http.instance_variable_get(:@ipaddr) },
           "a proxy over TLS" => ->(http) { http.proxy? && http.instance_variable_get(:@proxy_use_ssl) },
@@ -41,7 +41,7 @@ module Trunkline
 
         class << self
           # @param http [Net::HTTP]
-          # @return [String, nil] a setting that Trunkline does not support
+          # @return [String, nil] an attribute that Trunkline does not support
           def obstacle(http)
             found = OBSTACLES.find { |_, present| present.call(http) }
             found ||= TLS_OBSTACLES.find { |_, present| present.call(http) } if http.use_ssl?

@@ -96,7 +96,7 @@ module Trunkline
 
         # @return [Response]
         def perform(request)
-          response = hooking { Errors.convert_errors(self) { @client.perform(request) } }
+          response = hooking { Errors.convert_errors(self) { @client.execute(request) } }
           @trace&.head(response)
           response
         end

@@ -17,7 +17,7 @@ module Trunkline
           if schemes.include?(:basic)
             @basic = { "Authorization" => "Basic #{["#{user}:#{password}"].pack("m0")}" }.freeze
           end
-          @wants_basic = {} # by origin
+          @wants_basic = {}.freeze # by origin; replaced, not changed, since calls in other threads read it
         end
 
         def sign(request)
@@ -29,7 +29,8 @@ module Trunkline
           return @digest.retry?(response) if @digest && offered.include?("digest")
           return false if @basic.nil? || !offered.include?("basic") || refused?(response)
 
-          @wants_basic[response.request.uri.origin] = true
+          @wants_basic = { **@wants_basic, response.request.uri.origin => true }.freeze
+          true
         end
 
         private

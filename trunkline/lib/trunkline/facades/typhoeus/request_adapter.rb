@@ -42,7 +42,7 @@ module Trunkline
           url = Encoding.url(url, options) if options.key?(:params)
           content = content(options)
           builder = content&.key?(:multipart) ? @multipart_builder : @builder
-          builder.build(method(content), location(url), content, streaming)
+          builder.build(method(content), location(url), content, streaming ? :streamed : :buffered)
         end
 
         # @param request [Typhoeus::Request]

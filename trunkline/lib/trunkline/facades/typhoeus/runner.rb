@@ -16,16 +16,18 @@ module Trunkline
           transfer.finish_invalid if transfer.invalid?
           next_request = transfer.http_request
           while next_request
-            next_request = transfer.streamed? ? stream(transfer, next_request) : perform(transfer, next_request)
+            next_request = transfer.streamed? ? stream(transfer, next_request) : buffer(transfer, next_request)
           end
           request.response
         end
 
-        def perform(transfer, http_request)
-          transfer.receive(exchange(transfer, http_request))
+        # Runs a call whose response body is buffered. Returns the next request, or nil.
+        def buffer(transfer, http_request)
+          transfer.receive(execute(transfer, http_request))
         end
 
-        def exchange(transfer, http_request, begun = nil)
+        # Sends a request through the policies of its transfer. Returns the Response or the Error.
+        def execute(transfer, http_request, begun = nil)
           pool = RequestConfig.connections.pool
           return Engine.perform(pool, http_request, transfer.deadline, begun) unless transfer.policy
 
@@ -37,9 +39,10 @@ module Trunkline
           error
         end
 
-        # An exception from a callback ends the exchange and is raised to the caller.
+        # Runs a call whose response body is passed to callbacks. Returns the next request, or nil. An exception from a
+        # callback ends the exchange and is raised to the caller.
         def stream(transfer, http_request)
-          response = exchange(transfer, http_request, begun = [])
+          response = execute(transfer, http_request, begun = [])
           next_request = transfer.receive(response)
           next_request = transfer.receive(chunk(response)) until next_request || transfer.finished?
           next_request
@@ -53,7 +56,7 @@ module Trunkline
           error
         end
 
-        private_class_method :perform, :exchange, :stream, :chunk
+        private_class_method :buffer, :execute, :stream, :chunk
       end
     end
   end

@@ -14,11 +14,11 @@ module Trunkline
       # Each change of state begins a new generation. The result of a request that was admitted in an earlier generation
       # is ignored, since it does not describe the present state of the origin.
       class Circuit
-        # @param settings [Hash{Symbol => Object}] threshold, minimum, window, cool_down, probes
-        def initialize(settings)
-          @threshold, @minimum, @cool_down, @probes = settings.values_at(:threshold, :minimum, :cool_down, :probes)
-          @window = Window.new(settings[:window])
-          @seconds = settings[:window].round(1)
+        # @param options [Hash{Symbol => Object}] threshold, minimum, window, cool_down, probes
+        def initialize(options)
+          @threshold, @minimum, @cool_down, @probes = options.values_at(:threshold, :minimum, :cool_down, :probes)
+          @window = Window.new(options[:window])
+          @seconds = options[:window].round(1)
           @lock = Lock.new
           @generation = 0
           @openings = 0

@@ -7,7 +7,7 @@ module Trunkline
   module Policy
     class Breaker
       # For store: a circuit breaker of the Semian gem for each origin, with Semian's options, notifications and log.
-      # The resource is named "trunkline_api.test_443". Of the settings of breaker: only failure: is used.
+      # The resource is named "trunkline_api.test_443". Of the options of breaker: only failure: is used.
       #
       #   store = Trunkline::Policy::Breaker::Semian.new(success_threshold: 2, error_threshold: 3, error_timeout: 10)
       #   Trunkline.new(url, timeout: 5, breaker: { store: store })
@@ -32,12 +32,12 @@ module Trunkline
           freeze
         end
 
-        # @return [Array<Symbol>] the settings of breaker: that this store uses
-        def used_settings = []
+        # @return [Array<Symbol>] the options of breaker: that this store uses
+        def used_options = []
 
         # @param label [String] "host:port"
         # @return [Resource]
-        def circuit(label, _settings) = Resource.new(label, "#{@name}_#{label.tr(":/", "_")}", @options)
+        def circuit(label, _options) = Resource.new(label, "#{@name}_#{label.tr(":/", "_")}", @options)
 
         # The resource of one origin.
         class Resource < External

@@ -7,14 +7,14 @@ module Trunkline
   module Policy
     class Breaker
       # For store: the stoplight gem (6 or newer) keeps the state, in Redis for several processes, or in its configured
-      # data store. A light is named after its origin ("api.test:443") and has the settings of the breaker: threshold:,
+      # data store. A light is named after its origin ("api.test:443") and has the options of the breaker: threshold:,
       # window: and cool_down: (in whole seconds, rounded up), and probes:, which run one after the other. minimum: is
       # Stoplight's constant, 100.
       #
       #   system = Stoplight.register_system("http", data_store: Stoplight::DataStore::Redis.new(redis))
       #   Trunkline.new(url, timeout: 5, breaker: { store: Trunkline::Policy::Breaker::Stoplight.new(system) })
       class Stoplight < Store
-        USED_SETTINGS = %i[threshold window cool_down probes].freeze
+        USED_OPTIONS = %i[threshold window cool_down probes].freeze
 
         # @param system [Stoplight::Wiring::System, nil] nil for the default system of Stoplight.configure
         # @raise [InvalidRequest] when the gem is not installed or too old
@@ -24,23 +24,23 @@ module Trunkline
           freeze
         end
 
-        # @return [Array<Symbol>] the settings of breaker: that this store uses
-        def used_settings = USED_SETTINGS
+        # @return [Array<Symbol>] the options of breaker: that this store uses
+        def used_options = USED_OPTIONS
 
         # @param label [String] "host:port"
-        # @param settings [Hash{Symbol => Object}]
+        # @param options [Hash{Symbol => Object}]
         # @return [Light]
-        def circuit(label, settings) = Light.new(label, @system, settings)
+        def circuit(label, options) = Light.new(label, @system, options)
 
         # The light of one origin.
         class Light < External
           # @param system [#register]
-          def initialize(label, system, settings)
+          def initialize(label, system, options)
             super(label)
             @system = system
-            @settings = { traffic_control: :error_rate, threshold: settings[:threshold],
-                          window_size: settings[:window].ceil, cool_off_time: settings[:cool_down].ceil,
-                          recovery_threshold: settings[:probes], tracked_errors: [Failed] }.freeze
+            @options = { traffic_control: :error_rate, threshold: options[:threshold],
+                         window_size: options[:window].ceil, cool_off_time: options[:cool_down].ceil,
+                         recovery_threshold: options[:probes], tracked_errors: [Failed] }.freeze
           end
 
           # @return [Hash{Symbol => Object}] state:, which is nil when Stoplight fails
@@ -57,7 +57,7 @@ module Trunkline
 
           private
 
-          def light = @light ||= @system.register(@label, **@settings)
+          def light = @light ||= @system.register(@label, **@options)
 
           def guard(&request)
             light.run(&request)

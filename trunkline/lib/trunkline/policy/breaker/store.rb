@@ -3,18 +3,18 @@
 require_relative "../../errors"
 require_relative "../../loading"
 require_relative "../../redacted"
-require_relative "../settings"
+require_relative "../policy_options"
 
 module Trunkline
   module Policy
     class Breaker
       # Base class of the objects allowed as store:, which keep circuits outside of this process. A subclass implements
-      # #circuit, whose result responds to #run and #to_h as a Circuit does, and #used_settings.
+      # #circuit, whose result responds to #run and #to_h as a Circuit does, and #used_options.
       class Store
         include Redacted
 
-        CHECK = Settings::Check.new("a Trunkline::Policy::Breaker::Stoplight or ::Semian",
-                                    ->(value) { value if value.is_a?(Store) })
+        CHECK = PolicyOptions::Check.new("a Trunkline::Policy::Breaker::Stoplight or ::Semian",
+                                         ->(value) { value if value.is_a?(Store) })
 
         # @param gem_name [String] the gem to load
         # @param version [String] the oldest supported version
@@ -30,10 +30,10 @@ module Trunkline
                                 "installed"
         end
 
-        # @param given [Hash{Symbol => Object}] settings of breaker: that the caller gave
-        # @raise [InvalidRequest] for a setting that would have no effect
+        # @param given [Hash{Symbol => Object}] options of breaker: that the caller gave
+        # @raise [InvalidRequest] for an option that would have no effect
         def check(given)
-          ignored = (given.keys - used_settings - %i[store failure]).first or return
+          ignored = (given.keys - used_options - %i[store failure]).first or return
 
           raise InvalidRequest, "breaker: #{ignored}: has no effect with a store: of #{self.class}"
         end

@@ -44,16 +44,16 @@ module Trunkline
         # @param response [Response]
         # @param request_time [Float] when the request began
         # @param received [Float]
-        # @param settings [Hash] heuristic, stale_while_revalidate and stale_if_error of the policy
+        # @param options [Hash] heuristic, stale_while_revalidate and stale_if_error of the policy
         # @return [Freshness]
-        def self.of(response, request_time, received, settings)
+        def self.of(response, request_time, received, options)
           directives = Directives.of(response["cache-control"])
           date = time(response["date"]) || received.floor
           new(response.status, received, initial_age(response, date, request_time, received),
-              lifetime(response, directives, date, settings[:heuristic]),
+              lifetime(response, directives, date, options[:heuristic]),
               directives.key?("no-cache"), directives.key?("must-revalidate"),
-              directives.seconds("stale-while-revalidate") || settings[:stale_while_revalidate],
-              directives.seconds("stale-if-error") || settings[:stale_if_error],
+              directives.seconds("stale-while-revalidate") || options[:stale_while_revalidate],
+              directives.seconds("stale-if-error") || options[:stale_if_error],
               response["etag"], response["last-modified"])
         end
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../comma_list"
 require_relative "../../engine"
 require_relative "../../headers"
 require_relative "../../redacted"
@@ -52,7 +53,7 @@ module Trunkline
           # @param more [Array<String>] names of other fields to leave out, in lower case
           # @return [Array<Array(String, String)>] fields of the response without those of the connection
           def stored_fields(response, more = [])
-            named = response["connection"].to_s.downcase.split(/[\s,]+/)
+            named = CommaList.parse(response["connection"].to_s.downcase)
             response._pairs.reject do |name, _|
               name = name.downcase
               CONNECTION_FIELDS.include?(name) || named.include?(name) || more.include?(name)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "securerandom"
+require_relative "../../comma_list"
 require_relative "../../redacted"
 
 module Trunkline
@@ -19,7 +20,7 @@ module Trunkline
 
         # @param vary [String] the field Vary of a response
         # @return [Array<String>]
-        def self.names(vary) = vary.downcase.split(/[\s,]+/).reject(&:empty?).uniq.sort
+        def self.names(vary) = CommaList.parse(vary.downcase).uniq.sort
 
         # @param names [Array<String>]
         # @param token [String]

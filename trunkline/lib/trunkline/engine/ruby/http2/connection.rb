@@ -34,13 +34,13 @@ module Trunkline
           # no more calls (#closing?); whether the server has sent anything yet (#any_received?).
           attr_reader :max_streams
 
-          # @param stream [Ruby::Stream] an open stream
+          # @param io [SocketIO] an open socket
           # @param opened_at [Float]
-          def initialize(stream, opened_at)
+          def initialize(io, opened_at)
             @lock = StepLock.new
             @session = Session.new
-            @stream = stream
-            @socket = stream.socket
+            @io = io
+            @socket = io.socket
             @received_at = opened_at
             @any_received = @retired = @closing = @dead = @write_broken = @unread = @state_changed = false
             @max_streams = @session.max_streams
@@ -125,7 +125,7 @@ module Trunkline
           def read_once(now)
             return false if @dead
 
-            came = @stream.read(READ_BYTES, @buffer ||= String.new)
+            came = @io.read(READ_BYTES, @buffer ||= String.new)
             @wants_read = came == :wait_writable ? :write : :read
             @unread = came.is_a?(String)
             if @unread
@@ -145,7 +145,7 @@ module Trunkline
             @wants_write = nil
             any = false
             until @dead || @write_broken || (bytes = @session.output).empty?
-              count = @stream.write(bytes)
+              count = @io.write(bytes)
               break @wants_write = count == :wait_readable ? :read : :write if count.is_a?(Symbol)
 
               @session.wrote(count)
@@ -163,7 +163,7 @@ module Trunkline
             return stream.request_ends ? :all : :partial unless @dead || @write_broken
             return :all if @session.written?(stream)
 
-            @session.unwritten?(stream) && !@stream.partial_record? ? :none : :partial
+            @session.unwritten?(stream) && !@io.partial_record? ? :none : :partial
           end
 
           # @return [Boolean] whether state that may be read without the lock has changed since the last call

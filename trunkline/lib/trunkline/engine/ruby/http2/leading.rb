@@ -28,11 +28,11 @@ module Trunkline
           end
 
           # Opens the call's stream. @return [Stream, nil]
-          def open(call, headers, **how)
+          def open(call, headers, **options)
             return if @dead
 
             write(Ruby.now) unless @session.room? # the last DATA of a stream may close it
-            stream = @session.open(call, headers, **how) or return
+            stream = @session.open(call, headers, **options) or return
             call.stream = stream
             call.sent_at = nil
             @sending << call

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "header_section"
+require_relative "../framing"
 require_relative "../../../redacted"
 
 module Trunkline
@@ -146,8 +147,7 @@ module Trunkline
           def length_of(section)
             return -1 if @connects
 
-            bodiless = @head_request || section.status == 204 || section.status == 304
-            bodiless ? 0 : section.content_length
+            Framing.bodiless?(section.status, head_request: @head_request) ? 0 : section.content_length
           end
         end
       end

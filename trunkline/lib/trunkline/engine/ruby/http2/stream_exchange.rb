@@ -335,7 +335,7 @@ module Trunkline
           end
 
           def bodiless?(status)
-            @request.method == "HEAD" || status < 200 || status == 204 || status == 304 ||
+            Framing.bodiless?(status, head_request: @request.method == "HEAD") ||
               (@request._upgrades? && status < 300)
           end
 

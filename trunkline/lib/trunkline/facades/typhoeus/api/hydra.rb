@@ -160,7 +160,7 @@ module Typhoeus
         pending.deadline = transfer.deadline
         pending.policy = transfer.policy unless transfer.streamed?
         pending.caller_context = transfer.caller_context
-        pending.streamed = transfer.streamed?
+        pending.streamed = ::Trunkline::Scheduler::StreamBlocks::NONE if transfer.streamed?
       end
     end
 

@@ -3,15 +3,15 @@
 require "jruby"
 require_relative "channel_on_jruby"
 require_relative "wait_on_jruby"
-require_relative "tls_stream"
+require_relative "tls_socket_io"
 
 module Trunkline
   module Engine
     module Ruby
-      # A TLSStream on JRuby. After the handshake it uses Java's SSLEngine without JRuby's SSLSocket, which loses bytes
-      # that the socket does not accept at once (before 0.16), leaves them unsent (since 0.16), sends bytes twice when
-      # one thread reads while another writes, and does not report whether the server has closed properly.
-      class TLSStreamOnJRuby < TLSStream
+      # A TLSSocketIO on JRuby. After the handshake it uses Java's SSLEngine without JRuby's SSLSocket, which loses
+      # bytes that the socket does not accept at once (before 0.16), leaves them unsent (since 0.16), sends bytes twice
+      # when one thread reads while another writes, and does not report whether the server has closed properly.
+      class TLSSocketIOOnJRuby < TLSSocketIO
         ByteBuffer = Java::JavaNio::ByteBuffer
         NOTHING = ByteBuffer.allocate(0)
         # Maximum of bytes in a record (RFC 8446 5.1).
@@ -28,7 +28,7 @@ module Trunkline
 
         # verify_depth limits the intermediate certificates, so the trusted authority may have a depth one greater.
         def verify(good, store)
-          depth = @settings.verify_depth
+          depth = @tls_context.verify_depth
           return super unless good && depth && store.error_depth > depth + 1
 
           store.error = OpenSSL::X509::V_ERR_CERT_CHAIN_TOO_LONG
@@ -77,7 +77,7 @@ module Trunkline
 
         private
 
-        # JRuby returns the result of the context's last handshake, which may be another stream's. #verify was called
+        # JRuby returns the result of the context's last handshake, which may be another socket's. #verify was called
         # for this one, and Java resumes no session of a handshake that was refused.
         def verify_result = OpenSSL::X509::V_OK
 

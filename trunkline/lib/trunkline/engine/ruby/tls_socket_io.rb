@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
 require "openssl"
-require_relative "stream"
+require_relative "socket_io"
 require_relative "tls_messages"
 
 module Trunkline
   module Engine
     module Ruby
       # A socket with TLS: #handshake must be called until it returns true.
-      class TLSStream < Stream
-        CURRENT = :trunkline_tls_stream
+      class TLSSocketIO < SocketIO
+        CURRENT = :trunkline_tls_socket_io
         private_constant :CURRENT
 
         # Maximum of full handshakes that a server may begin again before it sends data. Handshakes that resume a
@@ -17,19 +17,19 @@ module Trunkline
         RENEGOTIATIONS = 4
         private_constant :RENEGOTIATIONS
 
-        # @return [TLSStream] the stream whose handshake this thread is doing
+        # @return [TLSSocketIO] the object whose handshake this thread is doing
         def self.current = Thread.current[CURRENT]
 
         attr_reader :tls_version, :cipher
 
-        # @param context [OpenSSL::SSL::SSLContext]
-        # @param settings [TLSContext]
+        # @param ssl_context [OpenSSL::SSL::SSLContext]
+        # @param tls_context [TLSContext]
         # @param name [String]
         # @param sessions [TLSSessions]
         # @param key [String] the key of the sessions
-        def initialize(socket, context, settings, name, sessions, key)
+        def initialize(socket, ssl_context, tls_context, name, sessions, key)
           super(socket)
-          @settings = settings
+          @tls_context = tls_context
           @name = name
           @sessions = sessions
           @key = key
@@ -37,7 +37,7 @@ module Trunkline
           @truncated = @partial_record = false
           @renegotiations = 0
           check_name
-          @ssl = OpenSSL::SSL::SSLSocket.new(socket, context)
+          @ssl = OpenSSL::SSL::SSLSocket.new(socket, ssl_context)
           @ssl.instance_variable_set(:@trunkline_key, key)
           # An IP address is not sent as SNI (RFC 6066, section 3).
           @ssl.hostname = name.chomp(".") unless @numeric || name.empty?
@@ -65,7 +65,7 @@ module Trunkline
           certificate = store.current_cert
           unless good
             @certificate_error ||= TLSMessages.certificate_error(store.error, store.error_depth, certificate,
-                                                                 @settings.authorities, store.error_string)
+                                                                 @tls_context.authorities, store.error_string)
             return false
           end
           return true unless store.error_depth.zero?
@@ -90,7 +90,7 @@ module Trunkline
           ended_early
         rescue SystemCallError => error
           raise Failure.of_system(:RESET, error, phase: :read)
-        rescue IOError # as in Stream#read
+        rescue IOError # as in SocketIO#read
           raise Failure.new(:FORKED, phase: :read)
         end
 
@@ -130,7 +130,7 @@ module Trunkline
 
         private
 
-        # Sets TLSStream.current, by which OpenSSL's callback finds the stream whose #verify it calls.
+        # Sets TLSSocketIO.current, by which OpenSSL's callback finds the object whose #verify it calls.
         def as_current
           before = Thread.current[CURRENT]
           Thread.current[CURRENT] = self
@@ -148,28 +148,28 @@ module Trunkline
         def renegotiable(&block) = @tls_version == "TLSv1.3" ? yield : as_current(&block)
 
         def check_name
-          return unless @settings.verify? && !@settings.any_name?
+          return unless @tls_context.verify? && !@tls_context.any_name?
           return unless @name.empty? || @name.start_with?(".")
 
           raise Failure.new(:TLS, "\"#{@name}\" is no name to verify", phase: :tls)
         end
 
         def named?(certificate)
-          return true if @settings.any_name?
-          return OpenSSL::SSL.verify_certificate_identity(certificate, @name) if @settings.common_name?
+          return true if @tls_context.any_name?
+          return OpenSSL::SSL.verify_certificate_identity(certificate, @name) if @tls_context.common_name?
 
           TLSMessages.named?(certificate, @name, @numeric)
         end
 
         # OpenSSL does not call #verify for a resumed session, so its stored certificate and result are checked.
         def verify_again
-          return unless @settings.verify?
+          return unless @tls_context.verify?
 
           certificate = @ssl.peer_cert
           @certificate_error ||= "the server has shown none" if certificate.nil?
           result = verify_result
           if @certificate_error.nil? && result != OpenSSL::X509::V_OK
-            @certificate_error = TLSMessages.certificate_error(result, 0, certificate, @settings.authorities,
+            @certificate_error = TLSMessages.certificate_error(result, 0, certificate, @tls_context.authorities,
                                                                "it was not accepted before")
           end
           unless @certificate_error || named?(certificate)

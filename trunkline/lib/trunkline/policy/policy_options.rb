@@ -5,15 +5,15 @@ require_relative "../timeouts"
 
 module Trunkline
   module Policy
-    # The settings of one policy: their names, defaults and checks. They check the value of an option such as retry:.
+    # The options of one policy: their names, defaults and checks. They check the value of an option such as retry:.
     #
-    #   SETTINGS = Settings.new(:retry, attempts: [3, Settings.integer(1..20)])
-    #   SETTINGS.read(true)            # => {attempts: 3}
-    #   SETTINGS.read({ attempts: 5 }) # => {attempts: 5}
+    #   OPTIONS = PolicyOptions.new(:retry, attempts: [3, PolicyOptions.integer(1..20)])
+    #   OPTIONS.read(true)            # => {attempts: 3}
+    #   OPTIONS.read({ attempts: 5 }) # => {attempts: 5}
     #
     # @api private
-    class Settings
-      # The check of a setting: a description of the allowed values for the error message, and a callable that returns
+    class PolicyOptions
+      # The check of an option: a description of the allowed values for the error message, and a callable that returns
       # the converted value, or nil when the value is not allowed.
       Check = Struct.new(:allowed, :convert) do
         def call(value) = convert.call(value)
@@ -73,7 +73,7 @@ module Trunkline
       attr_reader :option
 
       # @param option [Symbol]
-      # @param table [Hash{Symbol => Array(Object, Check)}] default and check of each setting
+      # @param table [Hash{Symbol => Array(Object, Check)}] default and check of each option
       def initialize(option, table)
         @option = option
         @checks = table.transform_values(&:last).freeze
@@ -82,7 +82,7 @@ module Trunkline
       end
 
       # @param value [true, Hash]
-      # @return [Hash{Symbol => Object}] every setting
+      # @return [Hash{Symbol => Object}] every option
       # @raise [InvalidRequest]
       def read(value)
         return @defaults if value == true

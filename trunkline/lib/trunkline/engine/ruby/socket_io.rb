@@ -8,15 +8,15 @@ module Trunkline
   module Engine
     module Ruby
       # A socket with or without TLS. No method waits.
-      class Stream
+      class SocketIO
         include Redacted
 
         # @return [Socket] the socket to poll
         attr_reader :socket
 
         # @param socket [Socket]
-        # @return [Stream]
-        def self.over(socket) = RUBY_ENGINE == "jruby" ? StreamOnJRuby.new(socket) : new(socket)
+        # @return [SocketIO]
+        def self.over(socket) = RUBY_ENGINE == "jruby" ? SocketIOOnJRuby.new(socket) : new(socket)
 
         # @param socket [Socket]
         def initialize(socket)
@@ -24,7 +24,7 @@ module Trunkline
         end
 
         # @param buffer [String] receives the bytes
-        # @return [String, nil, :wait_readable, :wait_writable] nil: the end of the stream
+        # @return [String, nil, :wait_readable, :wait_writable] nil: the peer has closed
         # @raise [Failure]
         def read(most, buffer)
           @socket.read_nonblock(most, buffer, exception: false)
@@ -53,7 +53,7 @@ module Trunkline
         # @return [Boolean] whether the server may have a part of the bytes that #write has not accepted
         def partial_record? = false
 
-        # @return [Boolean] whether no bytes have arrived and the stream has not ended; bytes that have arrived are lost
+        # @return [Boolean] whether no bytes have arrived and the peer has not closed; bytes that have arrived are lost
         def quiet?
           @socket.read_nonblock(1, exception: false) == :wait_readable
         rescue SystemCallError, IOError
@@ -77,4 +77,4 @@ module Trunkline
   end
 end
 
-require_relative "stream_on_jruby" if RUBY_ENGINE == "jruby"
+require_relative "socket_io_on_jruby" if RUBY_ENGINE == "jruby"

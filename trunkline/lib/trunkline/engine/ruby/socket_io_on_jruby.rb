@@ -6,8 +6,8 @@ require_relative "wait_on_jruby"
 module Trunkline
   module Engine
     module Ruby
-      # A Stream that uses the socket's java.nio channel.
-      class StreamOnJRuby < Stream
+      # A SocketIO that uses the socket's java.nio channel.
+      class SocketIOOnJRuby < SocketIO
         # A larger buffer is allocated when a read has filled the first.
         FIRST_BYTES = 16 * 1024
         # Each write copies its argument, which may be far larger than what the socket accepts.
