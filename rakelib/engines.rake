@@ -9,7 +9,7 @@ namespace :engines do
     Suites.run("trunkline", environment)
   end
 
-  fuzz = ->(count, seed) { ruby "trunkline/test/engines/compare.rb", count.to_s, seed.to_s, verbose: false }
+  fuzz = ->(count, seed) { ruby "trunkline/test/compare_engines/compare.rb", count.to_s, seed.to_s, verbose: false }
 
   desc "Both engines, given the same bytes: are the answers, the errors and the connections the same? (COUNT, SEED)"
   task(fuzz: :compile) { fuzz.call(ENV.fetch("COUNT", 100_000), ENV.fetch("SEED", rand(1_000_000))) }
@@ -19,7 +19,7 @@ namespace :engines do
 
   desc "What its lists leave out of the suite, here and on JRuby: under 2 % (CI)"
   task(left_out: :compile) do
-    ruby "-W0", "-Itrunkline/lib", "-Itrunkline/test", "trunkline/test/engines/left_out.rb", verbose: false
+    ruby "-W0", "-Itrunkline/lib", "-Itrunkline/test", "trunkline/test/compare_engines/left_out.rb", verbose: false
   end
 
   desc "A part of it for each area (CI)"

@@ -41,7 +41,7 @@ class TestArguments < TrunklineTest
     race: [->(_) { Trunkline::Future.race([], wait: 5) }, "race: has no option :wait"],
     rescue: [->(_) { Trunkline::Future.new.rescue("TimeoutError") { nil } }, "classes of errors"],
     stub: [->(_) { Trunkline::Stubs.new.get("http://a.test", with: {}) }, "option :with", "headers: and body:"],
-    stub_answer: [->(_) { Trunkline::Stubs.new.get.answer(status: 404) }, "no option :status", "answer(404)"],
+    stub_response: [->(_) { Trunkline::Stubs.new.get.answer(status: 404) }, "no option :status", "answer(404)"],
     stubs_use: [->(_) { Trunkline::Stubs.use }, "needs a block"],
     record: [->(_) { Trunkline.record { nil } }, "the path of a file", "got nil"],
     download: [->(http) { http.download("/", "file") }, "a URL, the path of a file as to:"],
@@ -63,7 +63,7 @@ class TestArguments < TrunklineTest
     assert_equal [200], client(server.url).map(["/"], rate: false).map(&:status)
   end
 
-  def test_of_an_answer
+  def test_arguments_of_response_methods
     server = serve { |connection| connection << response_bytes if connection.read_request }
     response = client(server.url).get("/")
     [1.5, { chunk: 1 }].each do |length|

@@ -32,7 +32,7 @@ class TestBodyReading < TrunklineTest
     end
   end
 
-  def test_what_is_utf8_without_a_charset
+  def test_content_types_that_are_utf8_without_a_charset
     %w[application/json application/problem+json application/x-ndjson application/jsonl text/event-stream
        Application/JSON].each do |type|
       assert_equal TEXT, response(slices(TEXT, 5), type).each.to_a.join, type
@@ -49,7 +49,7 @@ class TestBodyReading < TrunklineTest
     end
   end
 
-  def test_invalid_bytes_are_not_held_back
+  def test_invalid_bytes_are_not_buffered
     ["\xC3\xC3\xC3", "a\xFFb", "\xE2\x82", "ok\xF0\x9F"].each do |bytes|
       chunks = response(slices(bytes, 1), "application/json").each.to_a
       assert_equal bytes.b, chunks.join.b
@@ -57,7 +57,7 @@ class TestBodyReading < TrunklineTest
     end
   end
 
-  def test_what_is_held_back_is_a_part_of_the_rest
+  def test_an_incomplete_character_is_part_of_the_rest
     [:body.to_proc, ->(rest) { rest.each.to_a.join }, ->(rest) { rest.read(100).force_encoding("UTF-8") },
      :gets.to_proc].each do |way|
       first_is_read = Queue.new
@@ -200,7 +200,7 @@ class TestBodyReading < TrunklineTest
     end
   end
 
-  def test_a_body_that_breaks_off_raises_for_every_way
+  def test_every_reading_method_raises_for_a_truncated_body
     half = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"
     [->(body) { body.read(50) }, :gets.to_proc, ->(body) { 2.times { body.readpartial(50) } },
      ->(body) { IO.copy_stream(body, StringIO.new) }, ->(body) { body.each_line { flunk } }].each do |way|
@@ -209,7 +209,7 @@ class TestBodyReading < TrunklineTest
     end
   end
 
-  def test_a_stubbed_answer_is_read_in_the_same_way
+  def test_a_stubbed_response_is_read_in_the_same_way
     http = client("http://stubbed.test")
     Trunkline::Stubs.use do |stubs|
       stubs.get("http://stubbed.test/").answer(200, headers: { "Content-Type" => "application/json" }, body: TEXT)

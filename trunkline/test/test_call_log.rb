@@ -26,7 +26,7 @@ class TestCallLog < TrunklineTest
     @out.string
   end
 
-  def test_every_way_of_calling_is_one_line
+  def test_every_call_style_logs_one_line
     each_call_style do |style, call|
       @server = serve(JSON_ANSWER)
       @out.truncate(@out.rewind)
@@ -100,13 +100,13 @@ class TestCallLog < TrunklineTest
     assert_includes @out.string, "< #{"é" * 2048}\n  < [the first 4096 of 10000 bytes]"
   end
 
-  def test_what_a_terminal_obeys_is_escaped
+  def test_control_characters_are_escaped
     @server = serve("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n\e[31m\nab")
     logged(log: :bodies).get("/")
     assert_includes @out.string, "< \\e[31m\n  < ab\n"
   end
 
-  def test_who_is_told_and_when
+  def test_conditions_under_which_a_call_is_logged
     @server = serve(JSON_ANSWER)
     logged(log: false).get("/")
     client(@server.url).get("/", redact: ["x"])
@@ -123,7 +123,7 @@ class TestCallLog < TrunklineTest
     end
   end
 
-  def test_what_configure_says_holds_for_all
+  def test_configured_options_apply_to_all_calls
     @server = serve(JSON_ANSWER)
     script = <<~RUBY
       require "trunkline"
@@ -234,7 +234,7 @@ class TestCallLog < TrunklineTest
     assert_includes pasted(verify: false, http: :h1), " --insecure --http1.1 "
   end
 
-  def test_a_pasted_command_goes_to_the_same_place
+  def test_a_pasted_curl_command_goes_to_the_same_address
     @server = serve("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     place = URI(@server.url).then { |url| "#{url.host}:#{url.port}" }
     logged(curl: true, connect_to: place).get("http://api.test/x")

@@ -28,7 +28,7 @@ class TestClient < TrunklineTest
     assert_equal %w[PROPFIND GET], @server.requests.map(&:verb)
   end
 
-  def test_a_whole_url_needs_no_base
+  def test_an_absolute_url_needs_no_base
     assert_equal "ok", client.get(@server.url("/whole")).body
     assert_equal "/whole", request.target
   end
@@ -113,7 +113,7 @@ class TestClient < TrunklineTest
     assert_equal "0", @server.requests[1]["Content-Length"]
   end
 
-  def test_the_module_answers_the_verbs
+  def test_the_module_has_the_verbs
     (VERBS - %i[head]).each do |verb|
       assert_equal "ok", Trunkline.public_send(verb, @server.url, timeout: 5).body
     end
@@ -230,7 +230,7 @@ class TestClient < TrunklineTest
     assert_equal Nginx::PAGE, response.body
   end
 
-  def test_one_client_serves_many_threads
+  def test_many_threads_share_a_client
     echo = serve { |connection| loop { connection << response_bytes((connection.read_request or break).target) } }
     http = client(echo.url)
     threads = Array.new(8) do |number|

@@ -6,7 +6,7 @@ require_relative "test_helper"
 class TestDroppedResponses < TrunklineTest
   LARGE = "x" * 200_000
 
-  def test_a_refused_answer_is_read_and_its_connection_used_again
+  def test_a_response_refused_by_raise_for_status_is_read_and_its_connection_reused
     server = serve(response_bytes("no such thing", status: "404 Not Found"))
     http = client(server.url, max_connections_per_host: 1, max_idle: 4)
     errors = Array.new(5) { assert_raises(Trunkline::ClientError) { http.get("/", stream: true).raise_for_status! } }
@@ -15,7 +15,7 @@ class TestDroppedResponses < TrunklineTest
     assert_equal 1, http.stats[:idle]
   end
 
-  def test_what_it_reads_can_be_pulled
+  def test_the_body_of_a_refused_response_can_be_read
     http = client(serve(response_bytes("no such thing", status: "404 Not Found")).url)
     response = http.get("/", stream: true)
     assert_raises(Trunkline::ClientError) { response.raise_for_status! }
@@ -24,7 +24,7 @@ class TestDroppedResponses < TrunklineTest
     assert_nil response.read
   end
 
-  def test_a_refused_answer_that_is_large_is_closed
+  def test_a_large_refused_response_is_closed
     server = serve(response_bytes(LARGE, status: "500 Oh"))
     http = client(server.url, max_connections_per_host: 1, max_idle: 4)
     5.times { assert_raises(Trunkline::ServerError) { http.get("/", stream: true).raise_for_status! } }
@@ -36,7 +36,7 @@ class TestDroppedResponses < TrunklineTest
     assert_raises(Trunkline::Error) { error.response.read }
   end
 
-  def test_a_refused_answer_that_is_slow_is_closed
+  def test_a_slow_refused_response_is_closed
     server = serve(script: [[:read, "HTTP/1.1 503 Oh\r\nContent-Length: 10\r\n\r\nhalf", :stall]])
     http = client(server.url, max_connections_per_host: 1, max_idle: 4, timeout: 20)
     seconds, = raised_after(Trunkline::ServerError) { http.get("/", stream: true).raise_for_status! }
@@ -44,13 +44,13 @@ class TestDroppedResponses < TrunklineTest
     assert_equal 0, http.stats[:connections]
   end
 
-  def test_a_refused_answer_that_breaks_off
+  def test_a_refused_response_that_breaks_off
     server = serve(script: [[:read, "HTTP/1.1 503 Oh\r\nContent-Length: 10\r\n\r\nhalf", :close]])
     error = assert_raises(Trunkline::ServerError) { client(server.url).get("/", stream: true).raise_for_status! }
     assert_raises(Trunkline::TruncatedBody) { error.response.body }
   end
 
-  def test_one_that_is_not_refused_is_left_as_it_is
+  def test_a_response_that_is_not_refused_is_not_read
     response = client(serve(response_bytes(LARGE)).url).get("/", stream: true)
     assert_same response, response.raise_for_status!
     refute_predicate response, :complete?
@@ -65,9 +65,9 @@ class TestDroppedResponses < TrunklineTest
   }.freeze
 
   CALL_STYLES.each do |way, call|
-    define_method(:"test_#{way}_gets_the_place_of_answers_that_were_dropped") do
+    define_method(:"test_#{way}_reuses_the_slots_of_dropped_responses") do
       http = client(serve(response_bytes(LARGE)).url, max_connections_per_host: 3, max_idle: 4, timeout: 10)
-      without_collector do
+      Memory.without_collector do
         drop(http, 3)
         seconds, body = timed { call.call(http) }
         assert_equal LARGE, body
@@ -76,11 +76,11 @@ class TestDroppedResponses < TrunklineTest
     end
   end
 
-  def test_it_is_collected_for_once_in_a_wait
+  def test_a_waiting_call_starts_one_garbage_collection
     http = client(serve(response_bytes(LARGE)).url, max_connections_per_host: 1, max_idle: 4,
                                                     timeout: { queue: 1.2, total: 5 })
     held = http.get("/", stream: true)
-    without_collector do
+    Memory.without_collector do
       before = Memory.full_collections
       seconds, = raised_after(Trunkline::QueueTimeout) { http.get("/") }
       assert_took 1.2, seconds, 0.2
@@ -89,12 +89,12 @@ class TestDroppedResponses < TrunklineTest
     held.close
   end
 
-  def test_nothing_is_collected_when_nobody_holds_an_answer
-    forget_answers_of_other_tests if RUBY_ENGINE == "jruby"
+  def test_a_waiting_call_starts_no_garbage_collection_without_unread_responses
+    forget_responses_of_other_tests if RUBY_ENGINE == "jruby"
     gate = Queue.new
     server = serve { |connection| connection << response_bytes while connection.read_request && gate.pop }
     http = client(server.url, max_connections_per_host: 1, max_idle: 4)
-    without_collector do
+    Memory.without_collector do
       before = Memory.collections
       first = Thread.new { http.get("/").status }
       server.wait_for_requests(1)
@@ -121,7 +121,7 @@ class TestDroppedResponses < TrunklineTest
     p HTTP.get("/").status
   RUBY
 
-  def test_a_warning_names_the_place_where_a_dropped_one_was_asked_for
+  def test_a_warning_names_the_line_that_requested_a_dropped_response
     result = Subprocess.run(PROGRAM, { "URL" => serve(response_bytes(LARGE)).url })
     assert_equal "200\n200\n", result.out
     assert_equal 1, result.err.lines.size, result.err
@@ -139,7 +139,7 @@ class TestDroppedResponses < TrunklineTest
     skip "only the engine in Ruby has such a table" unless Trunkline::ENGINE == :ruby
 
     dropped = Trunkline::Engine::Ruby::Dropped
-    forget_answers_of_other_tests
+    forget_responses_of_other_tests
     held = dropped.instance_variable_get(:@held_by_caller)
     pairs = Array.new(4) { Array.new(10_000) { [Object.new, Object.new] } }
     pairs.map { |part| Thread.new { part.each { |state, exchange| dropped.watch(state, exchange) } } }.each(&:join)
@@ -151,20 +151,9 @@ class TestDroppedResponses < TrunklineTest
   private
 
   # Simulates a program in which no garbage collection runs for minutes.
-  def without_collector
-    verbose = $VERBOSE
-    $VERBOSE = false
-    GC.start
-    GC.disable
-    yield
-  ensure
-    GC.enable
-    $VERBOSE = verbose
-  end
-
   # JRuby reports collected objects with a delay.
-  def forget_answers_of_other_tests
-    eventually("another test's answer is still held") do
+  def forget_responses_of_other_tests
+    eventually("another test's response is still held") do
       Memory.collect
       !Trunkline::Engine::Ruby::Dropped.any_held_by_caller?
     end

@@ -20,7 +20,7 @@ class TestErrors < TrunklineTest
   }.freeze
   PHASES = %i[queue resolve connect tls write first_byte read].freeze
 
-  def test_one_tree
+  def test_the_tree_of_error_classes
     TREE.each { |name, parent| assert_operator Trunkline.const_get(name), :<, Trunkline.const_get(parent) }
     assert_operator Trunkline::Error, :<, StandardError
     assert_operator Trunkline::MissingTimeout, :<, ArgumentError
@@ -46,14 +46,14 @@ class TestErrors < TrunklineTest
     assert_includes error.message, "no-such-name.invalid"
   end
 
-  def test_reset_before_an_answer
+  def test_reset_before_a_response
     server = serve(script: [%i[read reset]])
     error = assert_raises_with(Trunkline::ConnectionClosed, phase: :first_byte, sent: :all) { client(server.url).get("/") }
     assert_facts_of(error)
     assert_kind_of Float, error.connection_age
   end
 
-  def test_an_invalid_answer
+  def test_an_invalid_response
     server = serve("HTTP/1.1 2x0 OK\r\n\r\n")
     error = assert_raises_with(Trunkline::InvalidResponse, sent: :all) { client(server.url).get("/") }
     assert_facts_of(error)
@@ -70,7 +70,7 @@ class TestErrors < TrunklineTest
     assert_includes attempt.address, server.port.to_s
   end
 
-  def test_the_sentence_says_whether_the_server_has_the_request
+  def test_the_message_says_whether_the_server_has_the_request
     server = serve(script: [%i[read reset]])
     seen = assert_raises(Trunkline::Error) { client(server.url).get("/") }
     unseen = assert_raises(Trunkline::Error) { client.get("http://127.0.0.1:#{refused_port}/") }

@@ -24,7 +24,7 @@ class TestEvents < TrunklineTest
     events
   end
 
-  def test_every_way_of_calling_is_told
+  def test_every_call_style_emits_events
     events = listen(:call, :attempt)
     each_call_style do |style, call|
       server = serve
@@ -93,7 +93,7 @@ class TestEvents < TrunklineTest
     assert_equal :open, events.last.details[:state]
   end
 
-  def test_stubs_are_told
+  def test_stubbed_calls_emit_events
     events = listen(:call)
     Trunkline::Stubs.use do |stubs|
       stubs.get("http://api.test/x").answer(201)
@@ -113,7 +113,7 @@ class TestEvents < TrunklineTest
     Trunkline.configure { |config| config.logger = before }
   end
 
-  def test_a_listener_that_raises_harms_nobody
+  def test_a_listener_that_raises_does_not_affect_calls
     (@subscriptions = []) << Trunkline.on(:call) { raise ArgumentError, "mine" }
     later = listen(:call)
     http = client(serve.url)
@@ -123,7 +123,7 @@ class TestEvents < TrunklineTest
   end
 
   # Also in futures, all of which one thread runs.
-  def test_what_is_no_standard_error_harms_nobody_either
+  def test_a_listener_that_raises_no_standard_error_does_not_affect_calls
     http = client(serve.url)
     [NotImplementedError, NoMemoryError, Exception, SystemStackError].each do |kind|
       (@subscriptions = []) << Trunkline.on { raise kind, "mine" }
@@ -135,7 +135,7 @@ class TestEvents < TrunklineTest
     end
   end
 
-  def test_a_logger_that_raises_harms_nobody
+  def test_a_logger_that_raises_does_not_affect_calls
     before = Trunkline.logger
     broken = Class.new { def warn(_text) = raise("broken") }.new
     Trunkline.configure { |config| config.logger = broken }
@@ -182,7 +182,7 @@ class TestEvents < TrunklineTest
   end
 
   # Runs in a separate process, because other tests set deadlines.
-  def test_calls_look_for_listeners_while_there_is_one
+  def test_caller_context_is_needed_while_there_is_a_listener
     server = serve
     result = Subprocess.run(<<~RUBY)
       client = Trunkline.new(#{server.url.inspect}, timeout: 10)
@@ -211,7 +211,7 @@ class TestEvents < TrunklineTest
     assert_raises(Trunkline::InvalidRequest) { Trunkline.on(:call) }
   end
 
-  def test_what_is_shown_has_no_query
+  def test_inspect_of_an_event_hides_the_query
     events = listen(:call)
     client(serve.url).get("/", params: { token: "secret" })
     refute_includes events.first.inspect, "secret"

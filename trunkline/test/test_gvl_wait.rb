@@ -86,7 +86,7 @@ class TestGVLWait < TrunklineTest
   end
 
   # timings.gvl does not include the wait after the first bytes: the last bytes arrive after Ruby has taken the first.
-  def test_a_streamed_answer
+  def test_a_streamed_response
     assert_reported do
       body = +""
       response = @client.get("/streamed") { |chunk| body << chunk }
@@ -94,7 +94,7 @@ class TestGVLWait < TrunklineTest
     end
   end
 
-  def test_a_streamed_answer_that_comes_at_once
+  def test_a_streamed_response_that_comes_at_once
     assert_reported { Array.new(CALLS) { streamed } }
   end
 
@@ -109,7 +109,7 @@ class TestGVLWait < TrunklineTest
 
   # On JRuby the difference is the run time of code of the server and the engine that is not compiled yet: about a
   # millisecond.
-  def test_a_call_that_waits_for_nobody
+  def test_a_call_without_other_threads
     return assert_nothing_waited if NO_LOCK
 
     close = Array.new(TRIES) { Array.new(CALLS) { seen(@client.get("/")) } }.find { |all| nearest(all) < TOLERANCE }
@@ -117,13 +117,13 @@ class TestGVLWait < TrunklineTest
     assert_operator close.map(&:reported).min, :<, TOLERANCE
   end
 
-  def test_what_came_meanwhile_waits_no_second_time
+  def test_data_received_during_the_wait_is_read_without_another_wait
     assert_waits(1) { batch }
     assert_waits(1) { @client.get("/", stream: true).read }
     assert_waits(1) { @client.get("/") { |chunk| chunk } }
   end
 
-  def test_each_waits_once_for_those_that_are_in_flight
+  def test_each_waits_once_for_all_requests_in_flight
     assert_waits(8) { @client.each(Array.new(8 * CALLS, "/"), concurrency: CALLS) { |_, response| response.body } }
   end
 
@@ -140,7 +140,7 @@ class TestGVLWait < TrunklineTest
     assert_operator spans.min, :<, 5 * QUANTUM
   end
 
-  def test_it_is_no_part_of_the_total
+  def test_the_gvl_wait_is_no_part_of_the_total
     busy do
       began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       timings = @client.get("/").timings

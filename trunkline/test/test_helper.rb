@@ -9,8 +9,8 @@ require_relative "support/raise_warnings"
 $LOAD_PATH.unshift File.expand_path("../lib", __dir__)
 require "trunkline"
 
-%w[assertions concurrency_probe engines free_port full_backlog gc_level httpbin leak_check memory nginx puma_server
-   responses scripted_server subprocess test_ca time_limit].each { |name| require_relative "support/#{name}" }
+%w[assertions certificate_authority concurrency_probe engines free_port full_backlog gc_level httpbin leak_check memory
+   nginx puma_server responses scripted_server subprocess time_limit].each { |name| require_relative "support/#{name}" }
 
 # Every test has a time limit, closes what it opened, and leaves neither descriptors nor threads behind.
 class TrunklineTest < Minitest::Test
@@ -32,7 +32,7 @@ class TrunklineTest < Minitest::Test
   # reaper, the system's certificate authorities (reading them takes tens of milliseconds), and the thread of Timeout.
   WARM_UP = lambda do
     ClockJitter.start
-    server = ScriptedServer.answering(tls: TestCA.server_context)
+    server = ScriptedServer.responding(tls: TestCA.server_context)
     trusting = Trunkline.new(server.url, timeout: 10, ca_file: TestCA.ca_file)
     Timeout.timeout(10) { trusting.get("/") }
     doubting = trusting.with(ca_file: nil)
@@ -79,7 +79,7 @@ class TrunklineTest < Minitest::Test
   def serve(bytes = nil, **options, &block)
     return opened(ScriptedServer.new(**options, &block)) if block || options[:script]
 
-    opened(ScriptedServer.answering(bytes || response_bytes, **options))
+    opened(ScriptedServer.responding(bytes || response_bytes, **options))
   end
 
   def serve_tls(bytes = nil, identity: :localhost, context: {}, **options, &block)

@@ -37,7 +37,7 @@ class TestIdentity < TrunklineTest
 
   # ---- app_name: and app_env: ----
 
-  def test_each_call_says_who_calls
+  def test_each_call_sends_the_application_name
     server = serve
     Trunkline.configure do |c|
       c.app_name = "web"
@@ -54,7 +54,7 @@ class TestIdentity < TrunklineTest
     end
   end
 
-  def test_by_default_nothing_is_said
+  def test_no_application_name_is_sent_by_default
     server = serve
     environment("RAILS_ENV" => "test", "RACK_ENV" => "test") { client(server.url).get("/") }
     assert_equal [OURS, nil, nil], fields(server, *IDENTITY)
@@ -70,7 +70,7 @@ class TestIdentity < TrunklineTest
     assert_equal ["my web #{OURS}", "my web", nil], fields(server, *IDENTITY)
   end
 
-  def test_fields_of_ones_own_stand
+  def test_explicit_header_fields_take_precedence
     server = serve
     http = client(server.url, app_name: "web", app_env: "test", headers: { "User-Agent" => "own/1" })
     http.get("/", headers: { "X-App-Env" => nil })
@@ -114,7 +114,7 @@ class TestIdentity < TrunklineTest
     assert_equal 200, Trunkline.get(server.url).status
   end
 
-  def test_faraday_needs_one_too
+  def test_faraday_needs_a_timeout_too
     server = serve
     Trunkline.configure(&:require_timeouts)
     connection = Faraday.new(server.url) { |faraday| faraday.adapter :trunkline }
@@ -188,7 +188,7 @@ class TestIdentity < TrunklineTest
     assert_equal ["GET /users/:id", "GET /users/me", "GET /v2/items/:id", "GET /v2/items/x", "POST /users/:id"], found
   end
 
-  def test_of_redirects_too_and_in_all_ways_to_call
+  def test_deprecations_of_redirects_and_of_all_call_styles
     server = serve do |connection|
       while (request = connection.read_request)
         old = request.target.start_with?("/old")
@@ -206,7 +206,7 @@ class TestIdentity < TrunklineTest
     assert_equal %w[olda oldb oldc oldd olde oldf], found
   end
 
-  def test_the_logger_is_told_when_the_application_has_a_name
+  def test_deprecations_are_logged_when_the_application_has_a_name
     server = serve(response_bytes("Sunset" => "Sun, 06 Nov 2044 08:49:37 GMT"))
     log = StringIO.new
     Trunkline.configure do |c|
@@ -228,7 +228,7 @@ class TestIdentity < TrunklineTest
     assert_match(/\Alogger: must be an object with #warn, or nil/, error.message)
   end
 
-  def test_a_block_is_told
+  def test_a_block_gets_deprecations
     found = []
     Trunkline.configure { |c| c.deprecations { |deprecation| found << deprecation.endpoint } }
     server = serve(response_bytes("Deprecation" => "true"))
@@ -237,7 +237,7 @@ class TestIdentity < TrunklineTest
     assert_raises(Trunkline::InvalidRequest) { Trunkline.configure(&:deprecations) }
   end
 
-  def test_active_support_is_told
+  def test_an_active_support_deprecator_gets_deprecations
     server = serve(response_bytes("Deprecation" => "true"))
     warned = []
     deprecator = ActiveSupport::Deprecation.new("2.0", "web")
@@ -247,7 +247,7 @@ class TestIdentity < TrunklineTest
     assert_equal __FILE__, warned.first.last
   end
 
-  def test_what_a_handler_raises_is_the_callers
+  def test_an_exception_of_a_deprecation_handler_is_raised_to_the_caller
     server = serve(response_bytes("Deprecation" => "true"))
     http = client(server.url, deprecations: ->(_) { raise KeyError, "old" })
     assert_raises(KeyError) { http.get("/a") }
@@ -255,7 +255,7 @@ class TestIdentity < TrunklineTest
     assert_equal [KeyError, Trunkline::Response], results.map(&:class)
   end
 
-  def test_what_cannot_be_told
+  def test_an_invalid_deprecation_handler_is_refused
     error = assert_raises(Trunkline::InvalidRequest) { client(deprecations: :log) }
     assert_match(/\Adeprecations: must be true for the logger, what is called with each Deprecation, /, error.message)
   end

@@ -51,7 +51,7 @@ class TestLimits < TrunklineTest
     end
   end
 
-  def test_what_is_read_piece_by_piece_has_no_limit_by_default
+  def test_a_streamed_body_has_no_limit_by_default
     received = 0
     client(endless.url, timeout: 40).get("/", stream: true).each do |chunk|
       break if (received += chunk.bytesize) > WHOLE + MEBIBYTE

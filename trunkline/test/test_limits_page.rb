@@ -12,7 +12,7 @@ class TestLimitsPage < TrunklineTest
     assert_equal (ROWS.keys - absent).sort, bounds.keys.sort
   end
 
-  def test_the_page_tells_their_values
+  def test_the_page_lists_the_values_of_all_limits
     bounds.except(:timeout, :max_connections).each do |name, value|
       assert_equal value, Float(ROWS.fetch(name).delete(",")), "#{name} is #{ROWS.fetch(name)} on the page"
     end
@@ -26,7 +26,7 @@ class TestLimitsPage < TrunklineTest
     assert_empty (Trunkline::Options::LIMITS + Trunkline::Options::PROCESS_LIMITS) - ROWS.keys
   end
 
-  def test_stats_tell_what_holds_for_the_client
+  def test_stats_report_the_limits_of_the_client
     http = client("http://127.0.0.1:1", timeout: { connect: 1, total: 9 }, max_body_bytes: nil, max_headers: 7,
                                         max_idle: 3)
     bounds = http.stats.bounds
@@ -35,14 +35,14 @@ class TestLimitsPage < TrunklineTest
     assert_equal bounds, http.stats[:bounds]
   end
 
-  def test_the_page_of_security_has_all_of_them_in_one_table
+  def test_the_security_page_lists_all_limits_in_one_table
     require_relative "../../rakelib/support/security_limits"
     page = File.read(SecurityLimits::PAGE)
     assert_equal SecurityLimits.page, page, "rake safety:docs writes SECURITY.md's table"
     assert_equal ROWS.keys, page.scan(/^\| `(\w+)` \|/).flatten.map(&:to_sym)
   end
 
-  def test_the_page_of_timeouts_tells_the_default
+  def test_the_timeouts_page_names_the_default
     page = File.read(File.expand_path("../../docs/timeouts.md", __dir__))
     assert_includes page, "#{Trunkline::Timeouts::DEFAULT.to_i} s for each phase"
   end

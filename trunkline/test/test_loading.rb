@@ -55,7 +55,7 @@ class TestLoading < TrunklineTest
     assert_equal "a", out
   end
 
-  def test_what_other_gems_do
+  def test_use_of_autoloaded_gems_in_a_fiber
     server = serve
     out = in_a_fiber("http = Trunkline.new(#{server.url.inspect}, timeout: 9); print http.post('/', multipart: " \
                      "{ a: Trunkline::Part.new('x', filename: 'a.png') }).status; " \

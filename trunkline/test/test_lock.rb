@@ -28,7 +28,7 @@ class TestLock < TrunklineTest
     [other, releasing].each(&:join)
   end
 
-  def test_a_block_is_told_that_a_handler_calls
+  def test_a_block_gets_true_in_a_signal_handler
     reported = in_handlers(1, -> { sleep 0.01 }) { @lock.synchronize { |in_handler| in_handler } }
     assert_equal [OWN_THREAD ? nil : true], reported
     assert_nil(@lock.synchronize { |in_handler| in_handler })
@@ -70,7 +70,7 @@ class TestLock < TrunklineTest
     assert_equal refusals, results.compact.uniq
   end
 
-  def test_what_the_block_raises_is_raised
+  def test_an_exception_of_the_block_is_raised
     assert_raises(ThreadError) { @lock.synchronize { @lock.synchronize { flunk } } }
     error = assert_raises(ThreadError) { @lock.synchronize { raise ThreadError, "in a trap context of its own" } }
     assert_match(/its own/, error.message)

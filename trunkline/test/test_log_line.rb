@@ -16,7 +16,7 @@ class TestLogLine < TrunklineTest
     response
   end
 
-  def test_an_answer
+  def test_the_line_of_a_response
     server = serve(OK)
     http = client(server.url)
     first = timed(http.get("/users?page=2&token=sesame"),
@@ -35,7 +35,7 @@ class TestLogLine < TrunklineTest
     assert_match(%r{/a ConnectError in 5000 ms \(3 attempts\)\z}, line(error, duration: 5, attempts: 3))
   end
 
-  def test_an_answer_that_came_over_no_connection
+  def test_the_line_of_a_response_without_a_connection
     request = Trunkline::Request.new("GET", Trunkline::URL.parse("http://a.test/"), [])
     response = Trunkline::Response.build(request: request, status: 204)
     assert_equal "GET a.test/ 204 in 34 ms", line(response)

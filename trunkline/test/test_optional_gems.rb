@@ -27,7 +27,7 @@ class TestOptionalGems < Minitest::Test
   end
 
   { "brotli" => "br", "zstd-ruby" => "zstd" }.each do |name, coding|
-    define_method(:"test_without_#{name.tr("-", "_")}_#{coding}_is_not_asked_for") do
+    define_method(:"test_without_#{name.tr("-", "_")}_#{coding}_is_not_in_accept_encoding") do
       all = codings_without("none")
       skip "the gem #{name} cannot be installed here" unless all.include?(coding)
 

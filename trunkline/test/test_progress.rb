@@ -20,13 +20,13 @@ class TestProgress < TrunklineTest
     assert_match(%r{\A\r\e\[K1 done, 0 failed, 0 of 16 in flight, \d+/s\n\z}, terminal.string)
   end
 
-  def test_true_says_nothing_when_there_is_no_terminal
+  def test_true_writes_nothing_without_a_terminal
     assert_nil Reporter.for(true, output: StringIO.new)
     assert_nil Reporter.for(false, output: Terminal.new)
     assert_nil Reporter.for(nil, output: Terminal.new)
   end
 
-  def test_errors_and_statuses_of_400_and_above_are_told_as_failed
+  def test_errors_and_statuses_of_400_and_above_count_as_failed
     server = serve do |connection|
       while (request = connection.read_request)
         connection << response_bytes("", status: request.target == "/bad" ? "404 Not Found" : "200 OK")

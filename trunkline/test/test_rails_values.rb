@@ -16,7 +16,7 @@ class TestRailsValues < Minitest::Test
 
     def build(url = "http://a.test/", client: {}, **options)
       settings = Trunkline::Options.defaults.merge(timeout: 5, **client)
-      Trunkline::RequestBuilder.new(settings, nil, 1).build("POST", url, options, false)
+      Trunkline::RequestBuilder.new(settings, nil, 1).build("POST", url, options, :buffered)
     end
 
     def refused
@@ -36,7 +36,7 @@ class TestRailsValues < Minitest::Test
     JSON.parse(ran.out)
   end
 
-  def test_a_duration_is_taken_wherever_seconds_are
+  def test_a_duration_is_accepted_wherever_seconds_are
     values = results(<<~RUBY)
       options = Trunkline::Options.defaults.merge(
         timeout: { connect: 1.5.seconds, total: 2.minutes }, idle_timeout: 1.minute, max_age: 1.hour, expect: 2.seconds,
@@ -55,7 +55,7 @@ class TestRailsValues < Minitest::Test
     assert_match(/\Atimeout: /, values["refused"])
   end
 
-  def test_parameters_are_taken_when_they_are_permitted
+  def test_permitted_parameters_are_accepted
     values = results(<<~RUBY)
       given = parameters(a: "1", b: { c: ["2"] }, "d" => "secret")
       permitted = given.permit(:a, b: { c: [] })
@@ -75,7 +75,7 @@ class TestRailsValues < Minitest::Test
     refute_match(/secret/, values.to_s)
   end
 
-  def test_an_addressable_uri_is_taken_for_a_url_and_a_proxy
+  def test_an_addressable_uri_is_accepted_as_url_and_proxy
     values = results(<<~RUBY)
       uri = Addressable::URI.parse("http://b.test:81/x?y=1")
       {

@@ -68,7 +68,7 @@ class TestRecording < TrunklineTest
     assert_in_delta phases.sum, entry[:time], 0.01
   end
 
-  def test_every_way_of_calling
+  def test_every_call_style_is_recorded
     each_call_style do |style, call|
       server = serve(ANSWER)
       Trunkline.record(@path) { call.call(client(server.url), :get, "/a?b=c%20d") }
@@ -81,7 +81,7 @@ class TestRecording < TrunklineTest
     end
   end
 
-  def test_nothing_that_is_hidden_is_in_the_file
+  def test_hidden_values_are_not_in_the_file
     server = serve(ANSWER)
     Trunkline.record(@path) do
       client(server.url, basic: %w[Ada SECRET], redact: ["pin"])
@@ -137,7 +137,7 @@ class TestRecording < TrunklineTest
     assert_equal ["", "4 bytes that are no text"], entries.first[:response][:content].values_at(:text, :comment)
   end
 
-  def test_sizes_are_those_before_codings_were_undone
+  def test_sizes_are_those_before_decoding
     coded = Zlib.gzip("hello" * 100)
     server = serve_sequence(
       "/gzip" => ["HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: #{coded.bytesize}\r\n\r\n".b + coded],
@@ -196,7 +196,7 @@ class TestRecording < TrunklineTest
     assert_empty entries
   end
 
-  def test_what_cannot_be_written_is_refused_first
+  def test_an_unwritable_path_is_refused_before_recording
     [@folder, File.join(@folder, "none", "a.har")].each do |path|
       assert_raises(Trunkline::InvalidRequest) { Trunkline.record(path) { flunk } }
     end

@@ -93,7 +93,7 @@ class TestRequestBodies < TrunklineTest
     reader.close
   end
 
-  def test_what_a_pipe_has_is_sent_at_once
+  def test_available_data_of_a_pipe_is_sent_at_once
     reader, writer = IO.pipe
     server = serve do |connection|
       connection.read_head_only
@@ -119,7 +119,7 @@ class TestRequestBodies < TrunklineTest
     assert_equal "chunked", request["Transfer-Encoding"]
   end
 
-  def test_an_empty_piece_does_not_end_the_body
+  def test_an_empty_chunk_does_not_end_the_body
     @http.post("/", body: ["one", "", "two"].each)
     assert_equal "onetwo", request.body
   end
@@ -132,7 +132,7 @@ class TestRequestBodies < TrunklineTest
     assert_equal 50, request.body.bytesize
   end
 
-  def test_a_callable_gives_pieces_until_nil
+  def test_a_callable_returns_chunks_until_nil
     pieces = %w[first second]
     @http.post("/", body: -> { pieces.shift })
     assert_equal "firstsecond", request.body
@@ -167,7 +167,7 @@ class TestRequestBodies < TrunklineTest
     broken = Enumerator.new { |out| (out << "some") && raise(IOError, "the disk is gone") }
     error = assert_raises(IOError) { @http.post("/", body: broken) }
     assert_equal "the disk is gone", error.message
-    assert_equal "ok", @http.get("/").body, "the next call gets its own answer"
+    assert_equal "ok", @http.get("/").body, "the next call gets its own response"
     assert_equal %w[GET], @server.requests.map(&:verb), "a request that was cut passed for a whole one"
   end
 

@@ -159,7 +159,7 @@ class TestResponse < TrunklineTest
     assert_equal({ "a" => [1, "ü"] }, get(json_response({ "a" => [1, "ü"] })).json)
   end
 
-  def test_what_is_no_json
+  def test_a_body_that_is_no_json
     error = assert_raises_with(Trunkline::DecodeError, sent: :all, phase: :read) do
       get(response_bytes("<html>private</html>", status: "502 Bad Gateway", "Content-Type" => "text/html")).json
     end
@@ -190,7 +190,7 @@ class TestResponse < TrunklineTest
     end
   end
 
-  def test_a_decoder_of_ones_own
+  def test_a_custom_decoder
     decoder = ->(text, keys: 0) { text == "{private" ? raise("what came: #{text}") : [text, keys] }
     json = lambda do |body, **options|
       client(serve(response_bytes(body)).url, json_decoder: decoder).get("/").json(**options)
@@ -210,7 +210,7 @@ class TestResponse < TrunklineTest
   end
 
   # Programs join a message with other text, as loggers do.
-  def test_messages_are_utf8_whatever_the_server_says
+  def test_messages_are_utf8_although_the_reason_phrase_is_not
     error = assert_raises(Trunkline::ClientError) { get(response_bytes("", status: "404 gr\xFCn".b)).raise_for_status! }
     assert_equal [Encoding::UTF_8, true], [error.message.encoding, error.message.valid_encoding?]
     assert_includes "ü #{error.message}", "404 gr"
@@ -245,7 +245,7 @@ class TestResponse < TrunklineTest
     assert_equal "abc", get(raw).body
   end
 
-  def test_a_close_delimited_body_says_so
+  def test_a_close_delimited_body_has_length_unknown
     server = serve(script: [[:read, "HTTP/1.1 200 OK\r\n\r\nuntil the end", :close]])
     http = client(server.url)
     response = http.get("/")
@@ -255,7 +255,7 @@ class TestResponse < TrunklineTest
     assert_equal 2, server.connection_count
   end
 
-  def test_answers_without_a_body
+  def test_responses_without_a_body
     server = serve do |connection|
       while (request = connection.read_request)
         connection << bodyless(request)
@@ -269,7 +269,7 @@ class TestResponse < TrunklineTest
     assert_equal 1, server.connection_count
   end
 
-  def test_head_keeps_the_length_it_was_told
+  def test_a_response_to_head_keeps_its_content_length
     assert_equal "5000",
                  client(serve("HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n").url).head("/")["Content-Length"]
   end
@@ -337,7 +337,7 @@ class TestResponse < TrunklineTest
     assert_nil connection.cipher
   end
 
-  def test_attempts_tell_the_one_send
+  def test_attempts_list_the_only_attempt
     attempts = client(serve.url).get("/").attempts
     assert_equal 1, attempts.size
     assert_equal 1, attempts.first.number
@@ -353,7 +353,7 @@ class TestResponse < TrunklineTest
     assert_equal "GET", response.request.method.to_s
   end
 
-  def test_it_can_be_kept_and_read_again
+  def test_a_body_can_be_read_again
     response = get(response_bytes("kept"))
     GC.start
     assert_equal %w[kept kept], [response.body, response.body]

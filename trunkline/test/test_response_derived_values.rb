@@ -4,14 +4,14 @@ require_relative "test_helper"
 require "shellwords"
 
 class TestResponseDerivedValues < TrunklineTest
-  def answered(fields = "", body = "", status: "200 OK", path: "/users?q=1", **options)
+  def response_to(fields = "", body = "", status: "200 OK", path: "/users?q=1", **options)
     server = serve(["HTTP/1.1 #{status}\r\n#{fields}Content-Length: #{body.bytesize}\r\n\r\n#{body}"])
     client(server.url).get(path, **options)
   end
 
-  def serve(answers)
+  def serve(responses)
     opened(ScriptedServer.new do |connection|
-      answers.each { |text| connection.read_request && connection.write(text) }
+      responses.each { |text| connection.read_request && connection.write(text) }
     end)
   end
 
@@ -21,25 +21,25 @@ class TestResponseDerivedValues < TrunklineTest
       "Content-Type: application/json;charset=utf-8\r\n" => ["application/json", "utf-8"],
       "Content-Type: text/csv ; a=b ; Charset=\"ISO-8859-1\"\r\n" => ["text/csv", "ISO-8859-1"] }
       .each do |fields, wanted|
-      response = answered(fields)
+      response = response_to(fields)
       assert_equal wanted, [response.content_type, response.charset], fields
     end
   end
 
   def test_links_are_resolved_against_the_url
-    response = answered("Link: </users?page=2>; rel=next\r\nLink: <x>; rel=last\r\n")
+    response = response_to("Link: </users?page=2>; rel=next\r\nLink: <x>; rel=last\r\n")
     assert_equal "#{response.url[%r{\Ahttp://[^/]+}]}/users?page=2", response.links["next"]
     assert_equal %w[next last], response.links.flat_map(&:rels)
   end
 
   def test_pattern_matching
-    matched = case answered("Content-Type: application/json\r\n", '{"id": 7}')
+    matched = case response_to("Content-Type: application/json\r\n", '{"id": 7}')
               in { status: 200, ok: true, json: { id: Integer => id } } then id
               end
     assert_equal 7, matched
-    assert_nil answered("", "no JSON").deconstruct_keys([:json])[:json]
-    assert_equal %i[status reason ok url headers content_type body json], answered.deconstruct_keys(nil).keys
-    assert_empty answered.deconstruct_keys([:nonsense])
+    assert_nil response_to("", "no JSON").deconstruct_keys([:json])[:json]
+    assert_equal %i[status reason ok url headers content_type body json], response_to.deconstruct_keys(nil).keys
+    assert_empty response_to.deconstruct_keys([:nonsense])
   end
 
   def test_equal_when_all_is_the_same
@@ -52,7 +52,7 @@ class TestResponseDerivedValues < TrunklineTest
   end
 
   def test_no_copies
-    response = answered
+    response = response_to
     ways = [-> { response.dup }, -> { response.clone }, -> { Marshal.dump(response) }, -> { YAML.dump([response]) }]
     ways.each do |copy|
       assert_match(/status.+headers.+body/, assert_raises(TypeError, &copy).message)
@@ -61,7 +61,7 @@ class TestResponseDerivedValues < TrunklineTest
   end
 
   def test_yaml_of_what_is_no_connection
-    response = answered(path: "/a?token=sesame", bearer: "sesame")
+    response = response_to(path: "/a?token=sesame", bearer: "sesame")
     error = assert_raises(Trunkline::Error) { client("http://127.0.0.1:1").get("/") }
     [response.headers, response.request, response.request.uri, error].each do |written|
       read = YAML.unsafe_load(YAML.dump(written))
@@ -71,7 +71,7 @@ class TestResponseDerivedValues < TrunklineTest
   end
 
   def test_to_curl_is_a_command_that_a_shell_reads
-    response = answered(path: "/it's?q=a%20b", bearer: "sesame", headers: { "X-Note" => "it's", "Cookie" => "id=1" })
+    response = response_to(path: "/it's?q=a%20b", bearer: "sesame", headers: { "X-Note" => "it's", "Cookie" => "id=1" })
     words = Shellwords.split(response.to_curl)
     assert_equal "curl", words.first
     assert_equal response.url, words.last
@@ -82,8 +82,8 @@ class TestResponseDerivedValues < TrunklineTest
     assert_includes words, "--compressed"
   end
 
-  def test_to_curl_hides_what_a_name_says_is_a_credential
-    response = answered(path: "/?api_key=sesame&r[a]=1", headers: { "Api-Key" => "sesame", "X-Auth" => "sesame" })
+  def test_to_curl_hides_values_named_like_credentials
+    response = response_to(path: "/?api_key=sesame&r[a]=1", headers: { "Api-Key" => "sesame", "X-Auth" => "sesame" })
     refute_includes response.to_curl, "sesame"
     assert_equal 3, response.to_curl(secrets: true).scan("sesame").size
     assert_includes response.to_curl, "--globoff"

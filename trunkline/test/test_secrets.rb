@@ -99,8 +99,8 @@ class TestSecrets < TrunklineTest
     Trunkline::Policy::Breaker::Stoplight::Light Trunkline::Policy::Breaker::Window Trunkline::Policy::Budget
     Trunkline::Policy::Hedge::Quantile
     Trunkline::Policy::Rate::Fields::RateLimit Trunkline::Policy::Rate::Quota Trunkline::Policy::Rate::Schedule
-    Trunkline::Policy::Rate::Window Trunkline::Policy::Settings Trunkline::Policy::Settings::Check
-    Trunkline::Policy::Settings::Wrapped Trunkline::Policy::Signal Trunkline::Progress Trunkline::Progress::Reporter
+    Trunkline::Policy::Rate::Window Trunkline::Policy::PolicyOptions Trunkline::Policy::PolicyOptions::Check
+    Trunkline::Policy::PolicyOptions::Wrapped Trunkline::Policy::Signal Trunkline::Progress Trunkline::Progress::Reporter
     Trunkline::Redaction::JSON Trunkline::Scheduler::Flow::Pause Trunkline::ServerSentEvent Trunkline::ServerTiming
     Trunkline::Stats Trunkline::Stubs::Fault Trunkline::Timeouts Trunkline::Timings Trunkline::TransferProgress
     Trunkline::TransferProgress::Bar::Line Trunkline::TransferProgress::Bar::RubyBar
@@ -117,7 +117,7 @@ class TestSecrets < TrunklineTest
     assert_empty classes.map(&:name) - HARMLESS
   end
 
-  def test_what_looks_for_a_canary_finds_it
+  def test_assert_hidden_finds_a_secret
     ["", "u:", "us:", "user:"].each { |before| assert_match FORMS, ["#{before}#{CANARY}:x"].pack("m0") }
     found = assert_raises(Minitest::Assertion) { assert_hidden Struct.new(:secret).new(CANARY) }
     assert_includes found.message, "inspect"
@@ -195,7 +195,7 @@ class TestSecrets < TrunklineTest
     end
   end
 
-  def test_what_names_no_request
+  def test_items_that_are_no_requests_hide_secrets
     http = client("http://127.0.0.1:9")
     [[:get, "/", { bearer: CANARY }, 4], { bearer: CANARY }, [:get, "/", "Bearer #{CANARY}"],
      { path: "/", headers: { A: CANARY } },
@@ -208,8 +208,8 @@ class TestSecrets < TrunklineTest
   # Marshal writes an error without its credentials, and reads it again.
   def test_errors_can_be_written
     server = serve(response_bytes("no", status: "404 Not Found", "Set-Cookie" => "id=#{CANARY}"))
-    answered = client(server.url, bearer: CANARY).get("/a", params: { token: CANARY })
-    error = raised { answered.raise_for_status! }
+    response = client(server.url, bearer: CANARY).get("/a", params: { token: CANARY })
+    error = raised { response.raise_for_status! }
     read = Marshal.load(Marshal.dump(error))
     assert_equal [error.class, error.message, error.sent, error.phase, error.elapsed, error.attempts, error.backtrace],
                  [read.class, read.message, read.sent, read.phase, read.elapsed, read.attempts, read.backtrace]
@@ -224,8 +224,8 @@ class TestSecrets < TrunklineTest
       stubs.post("https://user:#{CANARY}@a.test/?t=#{CANARY}", headers: { "X" => CANARY },
                                                                body: CANARY).answer(body: "ok")
       http = client("https://a.test", bearer: CANARY)
-      answered = http.post("/", body: CANARY, headers: { "X" => CANARY }, params: { t: CANARY })
-      assert_hidden stubs, answered, *stubs.calls, *stubs.instance_variable_get(:@stubs)
+      response = http.post("/", body: CANARY, headers: { "X" => CANARY }, params: { t: CANARY })
+      assert_hidden stubs, response, *stubs.calls, *stubs.instance_variable_get(:@stubs)
       missed = raised { http.post("/?t=#{CANARY}", body: "other") }
       assert_kind_of Trunkline::Stubs::Unexpected, missed
       assert_hidden missed
@@ -242,7 +242,7 @@ class TestSecrets < TrunklineTest
     assert_hidden error, seen
   end
 
-  def test_fields_of_an_answer
+  def test_response_headers_hide_secrets
     response = client(serve(response_bytes("ok", "Set-Cookie" => "id=#{CANARY}", "X-Token" => CANARY,
                                                  "Location" => "/?token=#{CANARY}", "Server" => "s")).url).get("/")
     assert_hidden response, response.headers

@@ -12,13 +12,13 @@ class TestSignalHandlers < TrunklineTest
 
   def test_a_call_with_all_policies
     http = client(serve.url, **POLICIES)
-    assert_equal [200] * 3, answered(3) { http.get("/").status }
+    assert_equal [200] * 3, results_in_handlers(3) { http.get("/").status }
   end
 
   def test_while_the_main_thread_makes_such_calls
     http = client(serve.url, **POLICIES, coalesce: false)
     number = 0
-    results = answered(50, -> { http.get("/#{number += 1}") }) { http.get("/handler").status }
+    results = results_in_handlers(50, -> { http.get("/#{number += 1}") }) { http.get("/handler").status }
     assert_equal [200] * 50, results
     assert_equal 0, http.stats[:in_use]
   end
@@ -67,12 +67,12 @@ class TestSignalHandlers < TrunklineTest
   MANY.each do |name, (options, calls)|
     define_method(:"test_#{name}") do
       http = client(slow_server.url, **options)
-      assert_equal [[200] * 3] * 2, answered(2) { calls.call(http) }
+      assert_equal [[200] * 3] * 2, results_in_handlers(2) { calls.call(http) }
     end
 
     define_method(:"test_#{name}_while_the_main_thread_makes_such_calls") do
       http = client(slow_server.url, **options)
-      results = answered(5, -> { assert_equal [200] * 3, calls.call(http) }) { calls.call(http) }
+      results = results_in_handlers(5, -> { assert_equal [200] * 3, calls.call(http) }) { calls.call(http) }
       assert_equal [[200] * 3] * 5, results
       assert_equal 0, http.stats[:in_use]
     end
@@ -83,7 +83,7 @@ class TestSignalHandlers < TrunklineTest
     running = nil
     responses = []
     main = -> { responses.concat(http.batch { |batch| (running = batch).get("/slow") }.grep(Trunkline::Response)) }
-    results = answered(20, main) { sleep(0.01) && running&.get("/") }
+    results = results_in_handlers(20, main) { sleep(0.01) && running&.get("/") }
     refusals = OWN_THREAD ? [] : ["a signal handler cannot add to a batch that runs"]
     assert_equal refusals, results.compact.map(&:message).uniq
     assert_equal [200], responses.map(&:status).uniq
@@ -92,14 +92,14 @@ class TestSignalHandlers < TrunklineTest
   # The thread of the futures may wait for code that the handler has interrupted.
   def test_no_futures
     http = client(serve.url)
-    asked = answered(1) { http.async.get("/") }
-    assert_equal [OWN_THREAD ? Trunkline::Future : ThreadError], asked.map(&:class)
+    futures = results_in_handlers(1) { http.async.get("/") }
+    assert_equal [OWN_THREAD ? Trunkline::Future : ThreadError], futures.map(&:class)
     assert_equal 200, http.async.get("/").value!.status
   end
 
-  def test_what_belongs_to_calls
+  def test_downloads_listeners_and_stats_in_a_handler
     server = serve
-    results = answered(2) do
+    results = results_in_handlers(2) do
       http = client(server.url)
       bytes = Dir.mktmpdir { |folder| http.download("/", to: "#{folder}/file").bytes }
       [bytes, Trunkline.on(:call) { flunk }.off, Trunkline.stats.empty?, http.close]
@@ -110,7 +110,7 @@ class TestSignalHandlers < TrunklineTest
   private
 
   # @return [Array] the values that the block returned in signal handlers, or the errors that it raised
-  def answered(count, meanwhile = -> { sleep 0.01 })
+  def results_in_handlers(count, meanwhile = -> { sleep 0.01 })
     in_handlers(count, meanwhile) do
       yield
     rescue StandardError => error

@@ -16,7 +16,7 @@ class TestStreaming < TrunklineTest
     assert_equal "", response.body
   end
 
-  def test_a_block_gets_a_chunk_as_soon_as_it_is_there
+  def test_a_block_gets_a_chunk_as_soon_as_it_is_received
     taken = Queue.new
     server = serve do |connection|
       connection.read_request
@@ -29,7 +29,7 @@ class TestStreaming < TrunklineTest
     assert_equal %w[first last], chunks
   end
 
-  def test_nothing_stays_open_when_an_interrupt_comes_between_the_head_and_the_block
+  def test_an_interrupt_between_the_head_and_the_block_closes_the_response
     http = client(serve(chunked_response("one", "two")).url, max_idle: 2)
     interrupt = Class.new(Exception) # rubocop:disable Lint/InheritException -- as an interrupt's
     trace = TracePoint.new(:c_return) do |event|
@@ -100,7 +100,7 @@ class TestStreaming < TrunklineTest
     assert_nil response.read
   end
 
-  def test_the_head_is_there_before_the_body
+  def test_the_head_is_available_before_the_body
     taken = Queue.new
     server = serve do |connection|
       connection.read_request
@@ -114,7 +114,7 @@ class TestStreaming < TrunklineTest
     assert_equal "body", response.each.to_a.join
   end
 
-  def test_trailers_are_there_after_the_body
+  def test_trailers_are_available_after_the_body
     response = client(serve(chunked_response("a", trailers: { "X-Sum" => "1" })).url).get("/", stream: true)
     response.each { |chunk| chunk }
     assert_equal "1", response.trailers["X-Sum"]
@@ -163,7 +163,7 @@ class TestStreaming < TrunklineTest
     end
   end
 
-  def test_a_response_that_nobody_reads_is_collected
+  def test_the_connection_of_a_garbage_collected_response_is_closed
     server = serve_endless
     http = client(server.url)
     Thread.new { forget(http) }.join # after its thread ends, no stack refers to the response
@@ -207,7 +207,7 @@ class TestStreaming < TrunklineTest
     end
   end
 
-  def test_an_answer_closed_early_has_no_body
+  def test_a_response_closed_early_has_no_body
     server = serve_endless
     response = client(server.url).get("/", stream: true)
     response.each { |chunk| break if chunk }
@@ -217,7 +217,7 @@ class TestStreaming < TrunklineTest
     assert_match(/given up before its answer was complete/, error.message)
   end
 
-  def test_an_answer_that_was_read_to_its_end_may_be_closed_and_read
+  def test_a_response_read_to_its_end_may_be_closed_and_read
     response = client(serve(chunked_response("one")).url).get("/", stream: true)
     response.each { |chunk| chunk }
     response.close
@@ -324,7 +324,7 @@ class TestStreaming < TrunklineTest
     server = serve_endless
     http = client(server.url, timeout: 10)
     yield http
-    refute_nil server.ended(0), "the connection of the abandoned answer is still open"
+    refute_nil server.ended(0), "the connection of the abandoned response is still open"
     assert_equal "next", http.get("/next").body
     assert_equal 2, server.connection_count
   end

@@ -14,7 +14,21 @@ class TestStubs < TrunklineTest
     stubs.enable
   end
 
-  def test_an_answer_is_a_response_like_any_other
+  # JRuby runs these threads in parallel.
+  def test_threads_that_enable_stubs_at_once
+    active = Array.new(4) do
+      Thread.new do
+        Array.new(1000) do
+          stubs = Stubs.new.enable
+          Trunkline::Interception.active.include?(stubs).tap { stubs.disable }
+        end
+      end
+    end.flat_map(&:value)
+    assert_equal [true], active.uniq
+    assert_empty Trunkline::Interception.active
+  end
+
+  def test_a_stubbed_response_is_like_any_other
     fields = { "X-A" => %w[1 2], "Content-Type" => "text/plain; charset=utf-8" }
     stubbing.get(URL).answer(201, reason: "Made", headers: fields, body: "h\u00e9")
     response = client.get(URL)
@@ -43,13 +57,13 @@ class TestStubs < TrunklineTest
     assert_equal [[0, 3], [3, 3], [0, nil], [2, nil]], reported
   end
 
-  def test_an_answer_made_by_a_block
+  def test_a_response_built_by_a_block
     stubbing.post(URL).answer { |request, body| { status: 202, body: "#{request.method} #{body}" } }
     response = client.post(URL, body: "abc")
     assert_equal [202, "POST abc"], [response.status, response.body]
   end
 
-  def test_answers_come_one_after_another_and_the_last_one_stays
+  def test_stubbed_responses_follow_in_order_and_the_last_repeats
     stubbing.get(URL).answer(503).then.timeout(:read).then.answer(200)
     client = self.client
     assert_equal 503, client.get(URL).status
@@ -92,7 +106,7 @@ class TestStubs < TrunklineTest
     end
   end
 
-  def test_the_newest_stub_that_matches_answers
+  def test_the_newest_matching_stub_is_used
     stubs = stubbing
     stubs.get(URL).answer(200)
     stubs.get(URL).answer(201)
@@ -116,7 +130,7 @@ class TestStubs < TrunklineTest
     assert_includes error.message, "first_byte"
   end
 
-  def test_a_reset_without_an_answer
+  def test_a_reset_without_a_response
     stubbing.post(URL).reset
     error = assert_raises(Trunkline::ConnectionClosed) { client.post(URL, body: "a") }
     assert_equal :all, error.sent
@@ -127,7 +141,7 @@ class TestStubs < TrunklineTest
     assert_equal :none, assert_raises(Trunkline::ConnectError) { client.get(URL) }.sent
   end
 
-  def test_a_reset_within_the_body_gives_a_streaming_caller_what_came_before
+  def test_a_reset_within_the_body_after_streamed_chunks
     stubbing.get(URL).reset(after: 4, body: "half a body")
     chunks = []
     error = assert_raises(Trunkline::TruncatedBody) { client.get(URL) { |chunk| chunks << chunk } }
@@ -159,7 +173,7 @@ class TestStubs < TrunklineTest
     assert_equal ["there", 1, "http://api.test/moved"], [response.body, response.redirects.size, response.url]
   end
 
-  def test_batches_are_answered
+  def test_stubs_serve_batches
     stubs = stubbing
     stubs.get(URL).answer(body: "a")
     stubs.post(URL).timeout(:connect)
@@ -220,13 +234,13 @@ class TestStubs < TrunklineTest
     assert_raises(KeyError) { Stubs.use { |stubs| stubs.get(URL) && {}.fetch(:a) } }
   end
 
-  def test_nothing_is_left_when_the_block_is_over
+  def test_stubs_end_with_their_block
     server = serve(response_bytes("real"))
     Stubs.use { |stubs| stubs.get(server.url).answer(body: "stub") && client.get(server.url) }
     assert_equal "real", client.get(server.url).body
   end
 
-  def test_calls_are_kept
+  def test_calls_are_recorded
     stubs = stubbing
     stubs.on
     client.post(URL, json: { a: 1 })

@@ -159,7 +159,7 @@ class Callers
     pid = fork { exit!(child(choice, paths) ? 0 : 1) }
     Process.wait(pid)
     @ledger.note("fork: #{$CHILD_STATUS.inspect[/exit \d+|SIG\w+/]}")
-    @ledger.violation("#{name}: a forked child got another's answer") unless $CHILD_STATUS.success?
+    @ledger.violation("#{name}: a forked child got another's response") unless $CHILD_STATUS.success?
   end
 
   def child(clients, paths)

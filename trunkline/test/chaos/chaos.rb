@@ -8,7 +8,7 @@ require "tmpdir"
 require "trunkline"
 require_relative "../support/leak_check"
 require_relative "../support/memory"
-require_relative "../support/test_ca"
+require_relative "../support/certificate_authority"
 require_relative "callers"
 require_relative "ledger"
 

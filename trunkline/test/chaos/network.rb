@@ -26,7 +26,7 @@ class ChaosNetwork
   def listen
     JSON.parse(File.read(@ports)).keys.to_h do |name|
       server = TCPServer.new("127.0.0.1", 0)
-      Thread.new { loop { carry(server.accept, name) } }
+      Thread.new { loop { relay(server.accept, name) } }
       [name, server.addr[1]]
     end
   end
@@ -34,7 +34,7 @@ class ChaosNetwork
   private
 
   # The random numbers are drawn in the accepting thread, so that the order of the other threads does not change them.
-  def carry(client, name)
+  def relay(client, name)
     fate, after, pause = @lock.synchronize { [draw, @random.rand(60_000), @random.rand(0.03)] }
     Thread.new { run(client, name, fate, after, pause) }
   end
@@ -61,14 +61,14 @@ class ChaosNetwork
 
   # @param most [Integer, nil] the number of bytes to forward at most
   def pump(from, to, most, pause)
-    carried = 0
+    forwarded = 0
     loop do
       bytes = from.readpartial(PIECE)
-      bytes = bytes.byteslice(0, most - carried) if most && carried + bytes.bytesize > most
+      bytes = bytes.byteslice(0, most - forwarded) if most && forwarded + bytes.bytesize > most
       sleep(pause) if pause.positive?
       to.write(bytes)
-      carried += bytes.bytesize
-      break if most && carried >= most
+      forwarded += bytes.bytesize
+      break if most && forwarded >= most
     end
   rescue SystemCallError, IOError
     nil

@@ -25,8 +25,8 @@ class ChaosOrigin
   def listen
     servers = { plain: ScriptedServer.new { |connection| serve(connection) },
                 tls: ScriptedServer.new(tls: context("http/1.1")) { |connection| serve(connection) },
-                h2c: FrameServer.new(settings: { max_concurrent_streams: 20 }) { |stream| answer_stream(stream) },
-                h2: FrameServer.new(tls: context("h2")) { |stream| answer_stream(stream) } }
+                h2c: FrameServer.new(settings: { max_concurrent_streams: 20 }) { |stream| respond_on_stream(stream) },
+                h2: FrameServer.new(tls: context("h2")) { |stream| respond_on_stream(stream) } }
     servers.transform_values(&:port)
   end
 
@@ -92,7 +92,7 @@ class ChaosOrigin
   end
 
   # A refused request was not processed (RFC 9113 8.7): it is not recorded, and may be sent again.
-  def answer_stream(stream)
+  def respond_on_stream(stream)
     _, kind, name = stream.target.split("/")
     reset = %i[cancel refused_stream internal_error].sample(random: @random) if kind == "close"
     return stream.reset(reset) if reset == :refused_stream

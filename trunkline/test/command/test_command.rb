@@ -93,7 +93,7 @@ class TestCommand < TrunklineTest
     assert_equal 1, here("get", "http://127.0.0.1:#{refused_port}/").last
   end
 
-  def test_mistakes_are_told
+  def test_wrong_arguments_print_usage_and_set_the_exit_status
     { [] => 0, ["fetch", "http://a.test"] => 2, ["get"] => 2, ["get", "http://a.test", "x"] => 2,
       ["get", "http://a.test", "--nonsense"] => 2, ["get", "ftp://a.test"] => 2,
       ["get", "http://a.test", "--json", "{"] => 2, ["get", "http://a.test", "--timeout", "0"] => 2 }
@@ -104,13 +104,13 @@ class TestCommand < TrunklineTest
     end
   end
 
-  def test_more_than_a_command_takes_is_named
+  def test_a_needless_argument_is_named
     [["get", "http://a.test", "more"], %w[doctor more]].each do |given|
       assert_includes here(*given)[1], "needless argument: more"
     end
   end
 
-  def test_colours_on_a_terminal_alone
+  def test_colours_only_on_a_terminal
     shown = +""
     # JRuby's PTY.spawn has no argument for the environment, and its terminal stays open when the program ends.
     PTY.spawn("env", "-u", "RUBYOPT", "-u", "NO_COLOR", *COMMAND, "get", server.url) do |terminal, _, pid|
@@ -123,13 +123,13 @@ class TestCommand < TrunklineTest
     refute_includes here("get", server.url)[1], "\e["
   end
 
-  def test_doctor_tells_what_is_there
+  def test_doctor_lists_libraries_and_limits
     out, _, status = trunkline("doctor")
     assert_equal 0, status.exitstatus, out
     %w[trunkline HTTP/2 br zstd OpenSSL trusted DNS IPv6 clock descriptors].each { |name| assert_includes out, name }
   end
 
-  def test_doctor_says_what_to_do
+  def test_doctor_suggests_how_to_install_missing_libraries
     skip "the engine in Ruby is built with nothing" unless Trunkline::ENGINE == :c
     libraries = { openssl: "OpenSSL 3", zlib: "1", nghttp2: nil, brotli: nil, zstd: nil }
     out, _, status = Trunkline::Engine.stub(:libraries, libraries) { here("doctor") }

@@ -18,7 +18,7 @@ class TestExit < TrunklineTest
     assert_clean run_program("3.times { Thread.new { http.get(slow) } }; sleep 0.2; puts :done"), "done\n"
   end
 
-  def test_with_a_streamed_answer_half_read
+  def test_with_a_partly_read_streamed_response
     assert_clean run_program("$kept = http.get(fast, stream: true); puts :done"), "done\n"
   end
 
@@ -55,7 +55,7 @@ class TestExit < TrunklineTest
     assert_empty result.err
   end
 
-  def test_by_ctrl_c_that_nobody_rescues
+  def test_by_ctrl_c_that_is_not_rescued
     result = interrupt("puts :ready; http.get(slow)", :INT)
     assert_equal Signal.list["INT"], Subprocess.signal_of(result.status)
   end

@@ -11,7 +11,7 @@ class TestFork < TrunklineTest
   CALLS = 300
 
   [false, true].each do |tls|
-    define_method(:"test_parent_and_child_get_their_own_answers#{"_over_tls" if tls}") do
+    define_method(:"test_parent_and_child_get_their_own_responses#{"_over_tls" if tls}") do
       server = serve(tls: tls ? TestCA.server_context : nil) { |connection| echo(connection) }
       http = secure_client(server.url)
       http.get("/before")
@@ -31,7 +31,7 @@ class TestFork < TrunklineTest
     assert_equal 2, server.connection_count
   end
 
-  def test_the_end_of_the_child_leaves_the_parents_tls_connection_alone
+  def test_close_in_the_child_does_not_close_the_parents_tls_connection
     server = serve_tls { |connection| echo(connection) }
     http = secure_client(server.url)
     first = http.get("/before")
@@ -94,7 +94,7 @@ class TestFork < TrunklineTest
     child&.call
   end
 
-  def test_a_child_that_goes_on_with_an_each
+  def test_a_child_that_continues_an_each
     server = serve { |connection| echo(connection, 0.02) }
     parent, child = assert_quick(4) { each_in_both(client(server.url)) } # neither misses an event
     assert_equal parent.keys, parent.values
@@ -118,7 +118,7 @@ class TestFork < TrunklineTest
     threads.each(&:join)
   end
 
-  def test_a_streamed_answer_does_not_go_to_the_child
+  def test_a_child_cannot_read_its_parents_streamed_response
     gate = Queue.new
     half = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf"
     server = serve(script: [[:read, half, ->(_) { gate.pop }, "rest", :stall]])

@@ -63,7 +63,7 @@ class TestInterrupts < TrunklineTest
       assert_equal "ok", http.get("/third").body
     end
 
-    define_method(:"test_#{way}_in_a_kept_connection_then_the_late_answer") do
+    define_method(:"test_#{way}_on_a_reused_connection_then_the_late_response") do
       # Responds late: when the client has closed, or has sent another request.
       late = ->(connection) { connection.tcp.wait_readable(5) }
       server = serve(script: [[:read, response_bytes("one"), :read, late, response_bytes("LATE"), :stall],

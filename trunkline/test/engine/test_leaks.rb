@@ -54,7 +54,7 @@ class TestLeaks < TrunklineTest
     assert_operator grown, :<, 8 * Nginx::MEBIBYTE
   end
 
-  def test_forgotten_clients_with_a_pool_of_their_own_are_collected
+  def test_unreferenced_clients_with_their_own_pool_are_collected
     url = Nginx.url("/small")
     before = LeakCheck.descriptors.size
     # Uses a separate thread: references on its stack disappear when it ends.
@@ -99,7 +99,7 @@ class TestLeaks < TrunklineTest
     assert_equal before, LeakCheck.descriptors.size
   end
 
-  def test_objects_of_an_answer_survive_their_client
+  def test_responses_survive_their_client
     bodies = Array.new(50) do
       http = Trunkline.new(timeout: 5)
       response = http.get(Nginx.url("/page"))

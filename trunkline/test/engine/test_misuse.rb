@@ -29,7 +29,7 @@ class TestEngineMisuse < TrunklineTest
     break: ->(_, _) { raise StopIteration },
     exit: ->(_, _) { raise SystemExit }
   }.each do |name, act|
-    define_method(:"test_#{name}_while_a_body_is_asked_for") do
+    define_method(:"test_#{name}_while_a_request_body_is_read") do
       server = serve { |connection| connection.read_head_only && connection.stall }
       id = nil
       multi = nil
@@ -66,7 +66,7 @@ class TestEngineMisuse < TrunklineTest
     multi.close
   end
 
-  def test_another_thread_closes_while_a_body_is_asked_for
+  def test_another_thread_closes_while_a_request_body_is_read
     server = serve { |connection| connection << response_bytes if connection.read_request }
     refused = nil
     pieces = ["x", nil]
@@ -97,7 +97,7 @@ class TestEngineMisuse < TrunklineTest
     multi.close
   end
 
-  def test_the_response_of_a_cancelled_stream_says_so
+  def test_the_response_of_a_cancelled_stream_raises_cancelled
     server = serve(script: [[:read, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", :stall]])
     multi = Trunkline::Engine::Multi.new(pool)
     id = multi.add(request(server, "/", streaming: true), nil, :tag)
@@ -121,9 +121,9 @@ class TestEngineMisuse < TrunklineTest
       multi = engine::Multi.new(pool)
     end
     renew.call
-    request = -> { good.build("GET", "/", nil, false) }
-    streamed = -> { good.build("GET", "/", nil, true) }
-    post = -> { good.build("POST", "/", { json: { a: 1 }, params: { q: 1 }, headers: { "X-A" => "1" } }, false) }
+    request = -> { good.build("GET", "/", nil, :buffered) }
+    streamed = -> { good.build("GET", "/", nil, :streamed) }
+    post = -> { good.build("POST", "/", { json: { a: 1 }, params: { q: 1 }, headers: { "X-A" => "1" } }, :buffered) }
     detached = -> { Trunkline::Request.new("GET", nil, ["A", "b"]) }
     producer = Struct.new(:pieces) { def next_chunk = pieces.shift }
     halves = -> { client.get("/", stream: true) }
@@ -205,9 +205,10 @@ class TestEngineMisuse < TrunklineTest
 
   def request(server, path, producer = nil, streaming: false)
     builder = http.instance_variable_get(:@requests)
-    return builder.build("GET", server.url(path), nil, streaming) unless producer
+    mode = streaming ? :streamed : :buffered
+    return builder.build("GET", server.url(path), nil, mode) unless producer
 
-    builder.build("POST", server.url(path), { body: StringIO.new("xx") }, streaming)._with(producer, streaming)
+    builder.build("POST", server.url(path), { body: StringIO.new("xx") }, mode)._with(producer, streaming)
   end
 
   def multi_for(server, *targets)

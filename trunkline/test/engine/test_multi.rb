@@ -5,7 +5,7 @@ require "trunkline/stubs"
 
 # Engine::Multi#run adds tag, result and status to its caller's Array (engine.rb).
 class TestMulti < TrunklineTest
-  def test_a_whole_answer_comes_with_its_status
+  def test_a_buffered_response_comes_with_its_status
     server = serve { |connection| connection << response_bytes(status: "404 Not Found") if connection.read_request }
     tag, response, status = results(server, streaming: false)
     assert_equal [:tag, 404, 404], [tag, response.status, status]
@@ -18,7 +18,7 @@ class TestMulti < TrunklineTest
     assert_equal [:tag, nil], [tag, status]
   end
 
-  def test_the_parts_of_a_streamed_one_come_without
+  def test_the_parts_of_a_streamed_response_come_without_a_status
     server = serve(chunked_response("one"))
     tags, parts, statuses = results(server, streaming: true).each_slice(3).to_a.transpose
     assert_kind_of Trunkline::Response, parts.first
@@ -27,7 +27,7 @@ class TestMulti < TrunklineTest
     assert_equal [[:tag], [nil]], [tags.uniq, statuses.uniq]
   end
 
-  def test_what_stubs_answer_is_told_of_alike
+  def test_stubbed_responses_are_reported_like_real_ones
     Trunkline::Stubs.use do |stubs|
       stubs.get("http://stubbed.test/").answer(503, body: "two")
       server = Struct.new(:url).new("http://stubbed.test/")
@@ -44,7 +44,7 @@ class TestMulti < TrunklineTest
     http = client
     builder = http.instance_variable_get(:@requests)
     multi = Trunkline::Engine::Multi.new(http.instance_variable_get(:@pool))
-    multi.add(builder.build("GET", server.url, nil, streaming), nil, :tag)
+    multi.add(builder.build("GET", server.url, nil, streaming ? :streamed : :buffered), nil, :tag)
     [].tap { |results| multi.run(5, results) while multi.size.positive? }
   ensure
     multi&.close

@@ -9,8 +9,8 @@ class TestResources < TrunklineTest
 
   # branch => [script of every connection, the error]
   BRANCHES = {
-    closed_without_an_answer: [%i[read close], :ConnectionClosed],
-    reset_without_an_answer: [%i[read reset], :ConnectionClosed],
+    closed_without_a_response: [%i[read close], :ConnectionClosed],
+    reset_without_a_response: [%i[read reset], :ConnectionClosed],
     invalid_status: [[:read, "nonsense\r\n\r\n"], :InvalidResponse],
     invalid_field: [[:read, "HTTP/1.1 200 OK\r\nX : 1\r\n\r\n"], :InvalidResponse],
     headers_too_large: [[:read, "HTTP/1.1 200 OK\r\nX: #{"a" * 70_000}\r\n\r\n"], :HeadersTooLarge],

@@ -56,7 +56,7 @@ class TestSafety < TrunklineTest
   end
 
   SAFE.each do |verb|
-    define_method(:"test_#{verb}_is_replayed_once_when_asked") do
+    define_method(:"test_#{verb}_is_replayed_once_with_replay_safe") do
       server = serve(script: [[*DYING, :close], [:read, response_bytes(""), :stall]])
       http = client(server.url, replay: :safe)
       http.get("/first")
@@ -70,7 +70,7 @@ class TestSafety < TrunklineTest
   end
 
   %i[post put patch delete].each do |verb|
-    define_method(:"test_#{verb}_is_not_replayed_when_safe_ones_are") do
+    define_method(:"test_#{verb}_is_not_replayed_with_replay_safe") do
       server = serve(script: [[*DYING, :close], [:read, response_bytes, :stall]])
       http = client(server.url, replay: :safe)
       http.get("/first")
@@ -110,7 +110,7 @@ class TestSafety < TrunklineTest
     assert_took 0.4, seconds
   end
 
-  def test_a_connection_found_dead_is_not_used_and_not_told
+  def test_a_dead_idle_connection_is_replaced_without_an_error
     server = serve(script: [[:read, response_bytes("one"), :close], [:read, response_bytes("two"), :stall]])
     http = client(server.url)
     http.get("/")
@@ -131,7 +131,7 @@ class TestSafety < TrunklineTest
 
   %w[at_once late].each do |moment|
     [false, true].each do |tls|
-      define_method(:"test_poison_#{moment}_is_not_the_next_answer#{"_over_tls" if tls}") do
+      define_method(:"test_poison_#{moment}_is_not_the_next_response#{"_over_tls" if tls}") do
         late = Later.new(response_bytes("EVIL")) if moment == "late"
         poisoned = late ? [response_bytes("one"), late] : [response_bytes("one") + response_bytes("EVIL")]
         script = [[:read, *poisoned, :stall], [:read, response_bytes("two"), :stall]]
@@ -146,7 +146,7 @@ class TestSafety < TrunklineTest
     end
   end
 
-  def test_a_request_timeout_answer_on_an_idle_connection_is_not_the_next_ones
+  def test_a_408_on_an_idle_connection_is_not_the_next_response
     late = Later.new(response_bytes("too slow", status: "408 Request Timeout", "Connection" => "close"))
     server = serve(script: [[:read, response_bytes("one"), late, :close], [:read, response_bytes("two"), :stall]])
     http = client(server.url)
@@ -155,7 +155,7 @@ class TestSafety < TrunklineTest
     assert_equal "two", http.get("/").body
   end
 
-  def test_half_an_answer_is_poison_too
+  def test_part_of_a_response_on_an_idle_connection_is_not_the_next_response
     late = Later.new("H")
     server = serve(script: [[:read, response_bytes("one"), late, :stall], [:read, response_bytes("two"), :stall]])
     http = client(server.url)
@@ -187,7 +187,7 @@ class TestSafety < TrunklineTest
     assert_equal 30, server.connection_count
   end
 
-  def test_threads_get_their_own_answers_while_others_are_killed
+  def test_threads_get_their_own_responses_while_others_are_killed
     server = serve { |connection| echo_slowly(connection) }
     http = client(server.url)
     victims = Array.new(4) { Thread.new { loop { http.get("/victim") } } }

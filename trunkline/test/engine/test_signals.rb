@@ -52,7 +52,7 @@ class TestSignals < TrunklineTest
     end
   end
 
-  def test_a_handler_runs_and_the_call_goes_on
+  def test_a_call_continues_after_a_signal_handler
     gate = Queue.new
     server = serve { |connection| connection << response_bytes("whole") while connection.read_request && gate.pop }
     out = Subprocess.interact(<<~RUBY) do |pid, _|

@@ -2,7 +2,7 @@
 
 require "async"
 require "set"
-require_relative "../support/test_ca"
+require_relative "../support/certificate_authority"
 require_relative "attempt"
 
 # Makes each allocation and each system call of the engine during a call fail once: the nth, for each n until fewer are

@@ -36,7 +36,7 @@ class HARSuite < TrunklineTest
   end
 
   # Tests the schemas themselves: they must refuse a document that is not a HAR.
-  def test_what_is_no_har
+  def test_the_schema_refuses_invalid_har_documents
     refute_empty SCHEMA.validate({ "log" => { "version" => "1.2" } }).to_a
     problems { record_all }
     @har["log"]["entries"].first.delete("timings")

@@ -23,7 +23,7 @@ class ServedCases
   # @return [Array<String>] differences without a reason, and reasons without a difference
   def run
     left = @cases.filter_map do |one|
-      difference = compare(one, answer(one))
+      difference = compare(one, serve_case(one))
       "#{one.name}: #{difference}" if difference
     end
     known, unknown = left.partition { |line| @reasons.any? { |beginning, _| line.start_with?(beginning) } }
@@ -34,7 +34,7 @@ class ServedCases
 
   private
 
-  def answer(one)
+  def serve_case(one)
     serving = Thread.new { serve(one) }
     client = Trunkline.new("http://127.0.0.1:#{@listener.addr[1]}", timeout: 2, max_idle: 1)
     client.request(one.verb, "/")

@@ -65,7 +65,7 @@ class TestHostileCases < TrunklineTest
     end
   end
 
-  def test_the_tables_name_the_faults_that_there_are
+  def test_the_tables_list_existing_faults
     require_relative "http2_cases"
     named = HostileCases::EXPECTED.keys + HostileHTTP2::EXPECTED.keys
     assert_empty named - HostileCases::Faults::ALL.map(&:name)
@@ -73,7 +73,7 @@ class TestHostileCases < TrunklineTest
   end
 
   # If the test servers could not respond properly, every case that expects an error would pass.
-  def test_the_right_certificate_is_taken
+  def test_the_right_certificate_is_accepted
     server = serve_good(tls: identities.context(:right))
     assert_equal "good", client(server.url, ca_file: authority).get("/").body
   end

@@ -9,7 +9,7 @@ class TestHostileDNSCases < TrunklineTest
   CALLS = [RbConfig.ruby, "-I", Subprocess::LIB, "-I", File.expand_path("..", __dir__),
            File.join(__dir__, "dns_calls.rb")].freeze
 
-  def test_each_of_them
+  def test_each_dns_case_in_a_network_namespace
     skip "namespaces (unshare, ip) are not to be had here" unless NetworkNamespace.available?
     result = NetworkNamespace.run_command(CALLS)
     assert_predicate result.status, :success?, result.out + result.err

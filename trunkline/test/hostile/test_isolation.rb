@@ -15,7 +15,7 @@ class TestIsolation < HTTP2Test
 
   # The action of each bad caller, which lasts until its thread is killed; `test` has the servers.
   BAD = {
-    holds_an_answer: ->(http, test) { http.get("#{test.good}/long", stream: true).tap { sleep } },
+    holds_a_response: ->(http, test) { http.get("#{test.good}/long", stream: true).tap { sleep } },
     sleeps_in_its_block: ->(http, test) { http.get("#{test.good}/long") { sleep } },
     sleeps_in_a_batch: ->(http, test) { http.batch { |batch| batch.get("#{test.good}/") { sleep } } },
     meets_a_full_disk: lambda do |http, test|
@@ -54,7 +54,7 @@ class TestIsolation < HTTP2Test
 
   BAD.select { |bad, _| (bad == :waits_for_dead_names) == DEAD_NAMES }.each do |bad, act|
     GOOD.each do |good, call|
-      define_method(:"test_a_#{good}_beside_who_#{bad}") do
+      define_method(:"test_a_#{good}_beside_a_caller_that_#{bad}") do
         followed = good == :follower_over_http2
         skip "this build has no HTTP/2" if followed && !Trunkline::Engine::HTTP2
         begin_server(followed)
@@ -71,7 +71,7 @@ class TestIsolation < HTTP2Test
   def check_leaks = (super unless DEAD_NAMES)
 
   unless DEAD_NAMES
-    def test_everybody_beside_who_waits_for_dead_names
+    def test_all_calls_beside_calls_that_wait_for_dead_names
       skip "namespaces (unshare, ip) are not to be had here" unless NetworkNamespace.available?
       result = NetworkNamespace.run(<<~RUBY)
         ENV["TRUNKLINE_DEAD_NAMES"] = "yes"
@@ -86,7 +86,7 @@ class TestIsolation < HTTP2Test
   private
 
   def begin_server(http2)
-    @good = (http2 ? serve_frames { |stream| answer_frames(stream) } : serve_good).url("")
+    @good = (http2 ? serve_frames { |stream| respond_with_frames(stream) } : serve_good).url("")
   end
 
   # "/long" begins a response that never ends and is longer than any buffer.
@@ -101,7 +101,7 @@ class TestIsolation < HTTP2Test
     end
   end
 
-  def answer_frames(stream)
+  def respond_with_frames(stream)
     return stream.answer unless stream.target == "/long"
 
     stream.headers.data("x" * 16_384)

@@ -54,7 +54,7 @@ class TestConcurrentCalls < HTTP2Test
     assert_whole(threads.flat_map(&:value) + batch.value + fibers.value + futures.map { |future| future.value!.body })
   end
 
-  def test_more_than_the_stream_limit_take_a_second_connection
+  def test_calls_beyond_the_stream_limit_use_a_second_connection
     server = serve_frames(settings: { max_concurrent_streams: 10 }) { |stream| sleep(0.05) && stream.answer }
     http = h2_client(server.url, max_idle: 4)
     http.get("/")
@@ -73,7 +73,7 @@ class TestConcurrentCalls < HTTP2Test
     assert_operator server.connection_count, :<=, 2
   end
 
-  def test_only_the_call_that_opened_the_connection_says_that_it_is_new
+  def test_only_the_call_that_opened_the_connection_reports_a_new_one
     server = serve_frames(settings: { max_concurrent_streams: 100 }, &:answer)
     [->(http) { http.map(PATHS.first(20)) },
      ->(http) { PATHS.first(20).map { |path| http.async.get(path) }.map(&:value!) }].each do |calls|
@@ -82,7 +82,7 @@ class TestConcurrentCalls < HTTP2Test
     end
   end
 
-  def test_one_failure_among_many
+  def test_a_reset_stream_does_not_fail_other_streams
     server = serve_frames { |stream| stream.target == "/7" ? stream.reset(:internal_error) : stream.answer }
     results = h2_client(server.url).map(PATHS.first(20))
     assert_equal [7], results.each_index.select { |index| results[index].is_a?(Trunkline::StreamReset) }

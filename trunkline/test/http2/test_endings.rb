@@ -23,7 +23,7 @@ class TestEndings < HTTP2Test
     end
   end
 
-  def test_what_is_always_refused_ends
+  def test_a_request_whose_stream_is_always_refused_fails
     server = serve_frames { |stream| stream.reset(:refused_stream) }
     error = assert_raises(Trunkline::StreamReset) { h2_client(server.url).get("/") }
     assert_equal :none, error.sent
@@ -31,7 +31,7 @@ class TestEndings < HTTP2Test
   end
 
   %i[internal_error cancel enhance_your_calm protocol_error no_error].each do |code|
-    define_method(:"test_a_reset_with_#{code}_is_told_and_not_repeated") do
+    define_method(:"test_a_reset_with_#{code}_is_raised_and_not_repeated") do
       server = serve_frames { |stream| stream.target == "/fine" ? stream.answer : stream.body && stream.reset(code) }
       http = h2_client(server.url)
       error = assert_raises(Trunkline::StreamReset) { call(http, :post) }
@@ -42,7 +42,7 @@ class TestEndings < HTTP2Test
     end
   end
 
-  def test_a_reset_in_the_middle_of_the_answer
+  def test_a_reset_in_the_middle_of_the_response
     server = serve_frames do |stream|
       stream.headers(200)
       stream.data("half")
@@ -61,7 +61,7 @@ class TestEndings < HTTP2Test
     assert_attempts 1, server
   end
 
-  def test_http_1_1_required_is_told
+  def test_http_1_1_required_is_named_in_the_message
     server = serve_frames { |stream| stream.reset(:http_1_1_required) }
     error = assert_raises(Trunkline::StreamReset) { h2_client(server.url).get("/") }
     assert_includes error.message, "HTTP_1_1_REQUIRED (13); ask with http: :h1"
@@ -94,7 +94,7 @@ class TestEndings < HTTP2Test
     assert_equal 2, server.connection_count
   end
 
-  def test_what_a_goaway_says_was_not_processed_moves_and_is_acted_on_once
+  def test_requests_that_a_goaway_reports_unprocessed_move_to_another_connection
     acted = Queue.new
     server = serve_frames do |stream|
       connection = stream.connection
@@ -113,7 +113,7 @@ class TestEndings < HTTP2Test
     assert_equal 2, server.connection_count
   end
 
-  def test_what_may_have_been_processed_is_told_and_not_repeated
+  def test_a_request_that_may_have_been_processed_is_not_repeated
     server = serve_frames do |stream|
       stream.body
       stream.connection.send_goaway(stream.id, :internal_error, "out of order").finish_sending
@@ -123,7 +123,7 @@ class TestEndings < HTTP2Test
     assert_attempts 1, server
   end
 
-  def test_a_goaway_with_an_error_says_so
+  def test_a_goaway_error_is_named_in_the_message
     server = serve_frames do |stream|
       stream.connection.send_goaway(stream.id, :enhance_your_calm, "too many calls").finish_sending
     end
@@ -176,7 +176,7 @@ class TestEndings < HTTP2Test
   end
 
   # The first attempt sent the whole request; a later attempt that was refused unprocessed does not change that.
-  def test_what_was_sent_is_told_of_all_attempts
+  def test_sent_covers_all_attempts
     server = serve_frames do |stream|
       next stream.answer("warm") if stream.target == "/warm"
 
@@ -260,7 +260,7 @@ class TestEndings < HTTP2Test
     assert_equal 1, server.connection_count
   end
 
-  def test_a_connection_closed_without_an_answer
+  def test_a_connection_closed_without_a_response
     server = serve_frames { |stream| stream.body && stream.connection.close }
     error = assert_raises_with(Trunkline::ConnectionClosed, sent: :all, attempt: 1) { call(h2_client(server.url), :post) }
     assert_equal :first_byte, error.phase

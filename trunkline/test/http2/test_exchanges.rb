@@ -43,7 +43,7 @@ class TestExchanges < HTTP2Test
     end
   end
 
-  def test_nginx_answers_early_and_the_connection_goes_on
+  def test_an_early_response_of_nginx_leaves_the_connection_usable
     http = secure_client
     response = http.post(Nginx.url("/limited", :h2), body: StringIO.new("x" * 5_000_000))
     assert_equal 413, response.status
@@ -59,7 +59,7 @@ class TestExchanges < HTTP2Test
     assert_equal Nginx::SMALL, secure_client(follow: 2).get(Nginx.url("/redirect", :h2)).body
   end
 
-  def test_json_both_ways
+  def test_json_request_and_response
     server = serve_frames { |stream| stream.answer(stream.body, "content-type" => "application/json") }
     assert_equal({ "name" => "grün" }, h2_client.post(server.url, json: { name: "grün" }).json)
   end
@@ -89,7 +89,7 @@ class TestExchanges < HTTP2Test
     assert_equal ["1000", ""], [response["Content-Length"], response.body]
   end
 
-  def test_an_answer_in_padded_pieces_of_all_sizes
+  def test_a_response_in_padded_data_frames_of_all_sizes
     server = serve_frames do |stream|
       stream.headers
       [0, 1, 100].each { |padding| stream.data("abc" * 500, piece: 70, padding: padding) }
@@ -135,7 +135,7 @@ class TestExchanges < HTTP2Test
     assert_equal "hello", h2_client.get(server.url).body
   end
 
-  def test_gzip_that_is_streamed_comes_in_pieces
+  def test_streamed_gzip_is_decoded_in_chunks
     server = serve_frames { |stream| stream.answer(Zlib.gzip("\0" * 20_000_000), "content-encoding": "gzip") }
     sizes = []
     h2_client(max_decode_ratio: nil).get(server.url) { |chunk| sizes << chunk.bytesize }
@@ -148,10 +148,10 @@ class TestExchanges < HTTP2Test
     http = h2_client(server.url)
     assert_raises(Trunkline::DecodeError) { http.get("/") }
     assert_raises(Trunkline::DecodeError) { http.get("/") }
-    assert_equal 1, server.connection_count, "what is wrong with an answer is not the connection's fault"
+    assert_equal 1, server.connection_count, "a faulty response does not end the connection"
   end
 
-  def test_a_body_longer_than_told_or_shorter
+  def test_a_body_longer_or_shorter_than_content_length
     { 3 => "hello", 9 => "hello" }.each do |length, body|
       server = serve_frames { |stream| stream.answer(body, "content-length": length) }
       error = assert_raises(Trunkline::ProtocolError) { h2_client.get(server.url) }

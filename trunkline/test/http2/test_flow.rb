@@ -8,7 +8,7 @@ class TestFlow < HTTP2Test
   # Far more than any window of the client admits unread.
   ENDLESS = 10_000
 
-  def test_a_slow_reader_stops_its_sender_and_nobody_else
+  def test_a_slow_reader_stops_only_its_own_stream
     server = serve_frames { |stream| stream.target == "/endless" ? send_endlessly(stream) : stream.answer(PIECE * 20) }
     http = h2_client(server.url)
     slow = http.get("/endless", stream: true)
@@ -41,7 +41,7 @@ class TestFlow < HTTP2Test
   }.freeze
 
   LEFT_EARLY.each do |way, leave|
-    define_method(:"test_an_answer_left_early_by_#{way}_is_cancelled_and_the_connection_goes_on") do
+    define_method(:"test_a_response_left_early_by_#{way}_is_cancelled_and_the_connection_stays_open") do
       server = serve_frames { |stream| stream.target == "/endless" ? send_endlessly(stream) : stream.answer }
       http = h2_client(server.url)
       leave.call(http)
@@ -51,7 +51,7 @@ class TestFlow < HTTP2Test
     end
   end
 
-  def test_a_response_that_nobody_reads_is_collected_and_cancelled
+  def test_the_stream_of_a_garbage_collected_response_is_reset
     server = serve_frames { |stream| send_endlessly(stream) }
     http = h2_client(server.url)
     Thread.new { http.get("/endless", stream: true).read && nil }.join
@@ -62,14 +62,14 @@ class TestFlow < HTTP2Test
   end
 
   def test_a_body_of_an_io_waits_for_the_servers_window
-    server = serve_frames(grants: :never) { |stream| answer_when_granted(stream) }
+    server = serve_frames(grants: :never) { |stream| respond_when_granted(stream) }
     io = StringIO.new("x" * 300_000)
     call = Thread.new { h2_client(server.url).post("/", body: io).body }
     assert_waits_for_window(server, call)
   end
 
   def test_a_body_of_an_enumerable_is_pulled_as_the_server_allows
-    server = serve_frames(grants: :never) { |stream| answer_when_granted(stream) }
+    server = serve_frames(grants: :never) { |stream| respond_when_granted(stream) }
     pulled = 0
     body = Enumerator.new { |out| 300.times { (pulled += 1) && out << "x" * 1000 } }
     call = Thread.new { h2_client(server.url).post("/", body: body).body }
@@ -86,7 +86,7 @@ class TestFlow < HTTP2Test
     assert_equal "hello", h2_client(server.url).tap { |http| http.get("/") rescue nil }.post("/", body: "hello").body # rubocop:disable Style/RescueModifier
   end
 
-  def test_a_server_that_takes_no_more_is_a_write_timeout
+  def test_a_server_that_grants_no_window_causes_a_write_timeout
     server = serve_frames(grants: :never, &:stall)
     http = h2_client(server.url, timeout: { write: 0.3, total: 5 })
     seconds, error = raised_after(Trunkline::WriteTimeout) { http.post("/", body: StringIO.new("x" * 300_000)) }
@@ -96,7 +96,7 @@ class TestFlow < HTTP2Test
     assert_equal :cancel, server.streams.first.wait_reset
   end
 
-  def test_one_stopped_upload_does_not_stop_others
+  def test_a_stopped_upload_does_not_stop_others
     server = serve_frames(grants: :never) do |stream|
       if stream.target == "/stopped"
         stream.stall
@@ -113,7 +113,7 @@ class TestFlow < HTTP2Test
     assert_equal 1, server.connection_count
   end
 
-  def test_what_was_not_read_is_credited_to_the_connection
+  def test_unread_data_of_closed_streams_is_credited_to_the_connection_window
     server = serve_frames { |stream| stream.target == "/endless" ? send_endlessly(stream) : stream.answer(PIECE * 60) }
     http = h2_client(server.url)
     # In total more than the connection's window, none of it read.
@@ -122,7 +122,7 @@ class TestFlow < HTTP2Test
     assert_equal 1, server.connection_count
   end
 
-  def test_memory_stays_flat_for_a_large_answer
+  def test_memory_stays_flat_for_a_large_response
     http = secure_client(timeout: 120)
     http.get(Nginx.url("/small", :h2))
     before = Memory.resident_bytes
@@ -162,7 +162,7 @@ class TestFlow < HTTP2Test
   end
 
   # After the first window, no more data may arrive before the server grants more.
-  def answer_when_granted(stream)
+  def respond_when_granted(stream)
     window = FrameConnection::DEFAULT_WINDOW
     stream.connection.wait_until(PATIENCE) { stream.request.body.bytesize == window }
     sleep 0.2

@@ -86,7 +86,7 @@ class TestHostile < HTTP2Test
   }.freeze
 
   MALFORMED.each do |name, fields|
-    define_method(:"test_an_answer_with_#{name}") do
+    define_method(:"test_a_response_with_#{name}") do
       server = serve_frames do |stream|
         stream.target == "/next" ? stream.answer : stream.connection.header_block(stream.id, fields, false)
       end

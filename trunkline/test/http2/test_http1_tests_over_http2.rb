@@ -44,7 +44,7 @@ TestRequestBodiesOverHTTP2 = OverHTTP2.test_case(TestRequestBodies, except: /big
 
 # Left out: all calls share one connection (TestConcurrentCalls, TestSharing).
 TestFibersOverHTTP2 =
-  OverHTTP2.test_case(TestFibersOfAsync, except: /thousand_fibers|share_a_client|for_a_place|in_the_queue/)
+  OverHTTP2.test_case(TestFibersOfAsync, except: /thousand_fibers|share_a_client|for_a_connection|in_the_queue/)
 
 # Left out: the time at which requests start does not depend on the protocol.
 TestBatchOverHTTP2 = OverHTTP2.test_case(BatchTests, except: /retry_after|rate_spreads|progress|host_that_hangs/)

@@ -4,7 +4,7 @@ require_relative "../support/http2/http2_test"
 
 # Idle connections: kept, checked, and closed in time.
 class TestIdle < HTTP2Test
-  def test_it_is_closed_by_age
+  def test_an_idle_connection_is_closed_after_idle_timeout
     server = serve_frames
     http = h2_client(server.url, idle_timeout: 0.3)
     http.get("/")
@@ -14,7 +14,7 @@ class TestIdle < HTTP2Test
     assert_equal 2, server.connection_count
   end
 
-  def test_it_takes_no_more_calls_at_its_maximum_age
+  def test_a_connection_takes_no_new_calls_after_its_maximum_age
     server = serve_frames { |stream| stream.target == "/slow" ? (sleep(0.8) && stream.answer) : stream.answer }
     http = h2_client(server.url, max_age: 0.3)
     first = http.get("/")
@@ -25,14 +25,14 @@ class TestIdle < HTTP2Test
     assert_equal 2, server.connection_count
   end
 
-  def test_it_is_not_closed_while_a_stream_is_open
+  def test_a_connection_is_not_closed_while_a_stream_is_open
     server = serve_frames { |stream| sleep(0.8) && stream.answer }
     http = h2_client(server.url, idle_timeout: 0.2)
     assert_equal "ok", http.get("/").body
     assert_equal 1, server.connection_count
   end
 
-  def test_it_is_closed_with_its_client
+  def test_an_idle_connection_is_closed_with_its_client
     server = serve_frames(tls: true)
     http = h2_client(server.url, max_idle: 4)
     http.get("/")
@@ -40,7 +40,7 @@ class TestIdle < HTTP2Test
     assert_includes %i[eof tls_close], server.ended
   end
 
-  def test_what_the_server_says_while_it_is_idle_is_heard
+  def test_frames_of_the_server_on_an_idle_connection_are_processed
     server = serve_frames
     http = h2_client(server.url)
     http.get("/")
@@ -52,7 +52,7 @@ class TestIdle < HTTP2Test
     assert_equal 1, server.connection_count
   end
 
-  def test_a_call_over_a_connection_closed_meanwhile_moves
+  def test_a_call_over_a_closed_idle_connection_uses_a_new_one
     server = serve_frames
     http = h2_client(server.url)
     http.post("/", body: "x")

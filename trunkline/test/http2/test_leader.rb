@@ -31,57 +31,57 @@ class TestLeader < HTTP2Test
       others = Array.new(3) { begun("/held") }
       interrupt.call(reader)
       reader.join rescue Interruption # rubocop:disable Style/RescueModifier
-      assert_answered(others)
+      assert_responses(others)
     end
   end
 
-  def test_others_go_on_when_the_reader_times_out
+  def test_other_calls_go_on_when_the_reader_times_out
     reader = begun("/never", timeout: 0.3)
     others = Array.new(3) { begun("/held") }
     assert_instance_of Trunkline::TotalTimeout, reader.value
-    assert_answered(others)
+    assert_responses(others)
   end
 
-  def test_others_go_on_while_a_streamed_answer_is_in_its_readers_hands
+  def test_other_calls_go_on_while_a_streamed_response_is_not_being_read
     response = @http.get("/warm", stream: true)
     others = Array.new(3) { begun("/held") }
-    assert_answered(others)
+    assert_responses(others)
     assert_equal "/warm", response.each.to_a.join
   end
 
-  def test_others_go_on_while_a_block_has_the_piece
+  def test_other_calls_go_on_while_a_block_has_a_chunk
     others = []
     @http.get("/warm") do
       others = Array.new(3) { begun("/held") }
-      assert_answered(others)
+      assert_responses(others)
     end
     assert_equal 3, others.size
   end
 
-  def test_others_go_on_while_a_batch_is_in_its_block
-    answered = false
+  def test_other_calls_go_on_while_a_batch_is_in_its_block
+    completed = false
     @http.batch do |batch|
       batch.get("/never", timeout: 1) { nil }
       batch.get("/first") do
         others = Array.new(3) { begun("/held") }
-        assert_answered(others)
-        answered = true
+        assert_responses(others)
+        completed = true
       end
     end
-    assert answered
+    assert completed
   end
 
   # The batch leads more connections than its list of them initially has room for, and other calls wait on each.
-  def test_others_go_on_on_many_connections_while_a_batch_is_in_its_block
-    answers = Queue.new
-    servers = Array.new(20) { serve_frames { |stream| answer_others(stream, answers) } }
+  def test_other_calls_go_on_on_many_connections_while_a_batch_is_in_its_block
+    responses = Queue.new
+    servers = Array.new(20) { serve_frames { |stream| respond_to_others(stream, responses) } }
     beside = Thread.new { begun_on(servers).tap { @release << true } }
     results = nil
     @http.batch do |batch|
       servers.each { |server| batch.get("#{server.url}never", timeout: 2) { nil } }
       batch.get("/held") do
         others = beside.value
-        servers.size.times { answers << true }
+        servers.size.times { responses << true }
         results = timed { others.map { |other| other.value.body } }
       end
     end
@@ -91,7 +91,7 @@ class TestLeader < HTTP2Test
   end
 
   # The main thread reads; the others must not wait until its signal handler has returned.
-  def test_others_go_on_while_the_reader_is_in_a_signal_handler
+  def test_other_calls_go_on_while_the_reader_is_in_a_signal_handler
     entered = Queue.new
     leave = Queue.new
     previous = trap(:USR1) { entered << true && leave.pop }
@@ -100,7 +100,7 @@ class TestLeader < HTTP2Test
       others = Array.new(3) { begun("/held") }
       Process.kill(:USR1, Process.pid)
       entered.pop
-      assert_answered(others)
+      assert_responses(others)
     ensure
       leave << true
     end
@@ -110,14 +110,14 @@ class TestLeader < HTTP2Test
     trap(:USR1, previous)
   end
 
-  def test_others_go_on_when_a_reactor_ends
+  def test_other_calls_go_on_when_a_reactor_ends
     others = []
     Sync do |task|
       reading = task.async { @http.get("/never") }
       others = Array.new(3) { begun("/held") }
       reading.stop
     end
-    assert_answered(others)
+    assert_responses(others)
   end
 
   def test_fibers_and_threads_take_turns
@@ -136,10 +136,10 @@ class TestLeader < HTTP2Test
 
   private
 
-  def answer_others(stream, answers)
+  def respond_to_others(stream, responses)
     return stream.stall if stream.target == "/never"
 
-    answers.pop
+    responses.pop
     stream.answer
   end
 
@@ -163,7 +163,7 @@ class TestLeader < HTTP2Test
 
   def body_of(result) = result.is_a?(Trunkline::Response) ? result.body : result
 
-  def assert_answered(threads)
+  def assert_responses(threads)
     threads.each { @release << true }
     assert_equal(["held"] * threads.size, threads.map { |thread| body_of(thread.value) })
   end

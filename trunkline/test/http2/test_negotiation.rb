@@ -4,7 +4,7 @@ require_relative "../support/http2/http2_test"
 
 # The choice of the protocol: the client's offer, the server's choice, and the option http:.
 class TestNegotiation < HTTP2Test
-  def test_auto_takes_http2_when_the_server_chooses_it
+  def test_auto_uses_http2_when_the_server_selects_it
     response = secure_client.get(Nginx.url("/protocol", :h2))
     assert_equal "2", response.http_version
     assert_match(%r{\AHTTP/2\.0 TLSv1\.3}, response.body)
@@ -40,23 +40,23 @@ class TestNegotiation < HTTP2Test
 
   def test_h2_over_tls
     server = serve_frames(tls: true)
-    assert_equal %w[2 ok], answer_of(h2_client.get(server.url))
+    assert_equal %w[2 ok], version_and_body(h2_client.get(server.url))
     assert_equal "https", server.streams.first.pseudo(":scheme")
   end
 
   def test_h2_on_http_is_prior_knowledge
     server = serve_frames
-    assert_equal %w[2 ok], answer_of(h2_client.get(server.url))
+    assert_equal %w[2 ok], version_and_body(h2_client.get(server.url))
     assert_equal "http", server.streams.first.pseudo(":scheme")
   end
 
   def test_prior_knowledge_with_nginx_and_nghttpx
     [Nginx.url("/small", :h2c), Nghttpx.url("/small", :plain)].each do |url|
-      assert_equal ["2", Nginx::SMALL], answer_of(h2_client.get(url))
+      assert_equal ["2", Nginx::SMALL], version_and_body(h2_client.get(url))
     end
   end
 
-  def test_h2_can_be_asked_for_by_a_single_call
+  def test_a_single_call_can_select_h2
     server = serve_frames
     assert_equal "2", client.get(server.url, http: :h2).http_version
   end
@@ -96,14 +96,14 @@ class TestNegotiation < HTTP2Test
     assert_equal 0, server.connection_count
   end
 
-  def test_connections_of_each_choice_are_kept_apart
+  def test_connections_of_each_protocol_option_are_not_shared
     url = Nginx.url("/small", :h2)
     auto = secure_client
     versions = %i[auto h1 auto h1].map { |choice| auto.get(url, http: choice).http_version }
     assert_equal %w[2 1.1 2 1.1], versions
   end
 
-  def test_what_is_said_as_pseudo_headers
+  def test_request_line_and_host_become_pseudo_headers
     server = serve_frames
     h2_client.post(server.url("/path?query=1"), body: "x", headers: { "X-Upper" => "Kept", "Host" => "other.test" })
     stream = server.streams.first
@@ -115,7 +115,7 @@ class TestNegotiation < HTTP2Test
 
   private
 
-  def answer_of(response) = [response.http_version, response.body]
+  def version_and_body(response) = [response.http_version, response.body]
 
   def offered_by(choice)
     offered = nil

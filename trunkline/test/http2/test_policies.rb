@@ -31,7 +31,7 @@ class TestPoliciesOverHTTP2 < HTTP2Test
   end
 
   # The engine itself sends a request again that its server has refused, a few times.
-  def test_what_was_not_processed_is_repeated
+  def test_refused_streams_are_repeated
     count = 0
     server = serve_frames do |stream|
       (count += 1) > 6 ? stream.answer("done") : stream.reset(:refused_stream)

@@ -57,7 +57,7 @@ class TestSharing < HTTP2Test
     server.connection_count
   end
 
-  def test_calls_are_under_way_together
+  def test_calls_run_concurrently
     server = serve_frames do |stream|
       stream.answer if stream.connection.wait_until(PATIENCE) { stream.connection.streams.size == 10 }
     end
@@ -71,7 +71,7 @@ class TestSharing < HTTP2Test
     assert_equal 1, server.connection_count
   end
 
-  def test_response_tells_whether_its_connection_was_there_before
+  def test_a_response_reports_whether_its_connection_was_reused
     http = h2_client(serve_frames.url)
     first, second = Array.new(2) { http.get("/") }
     refute_predicate first.connection, :reused?
@@ -79,14 +79,14 @@ class TestSharing < HTTP2Test
   end
 
   def test_a_second_connection_comes_when_the_stream_limit_is_reached
-    server = serve_frames(settings: { max_concurrent_streams: 2 }) { |stream| answer_when_there_are(4, stream) }
+    server = serve_frames(settings: { max_concurrent_streams: 2 }) { |stream| respond_when_there_are(4, stream) }
     http = h2_client(server.url)
     http.get("/quick")
     assert_equal ["ok"] * 4, in_threads(4) { http.get("/held").body }
     assert_equal 2, server.connection_count
   end
 
-  def test_the_stream_limit_is_kept_to
+  def test_the_stream_limit_is_respected
     probe = ConcurrencyProbe.new(3, 20)
     server = serve_frames(settings: { max_concurrent_streams: 3 }) do |stream|
       probe.wait if stream.target == "/held"
@@ -107,7 +107,7 @@ class TestSharing < HTTP2Test
     assert_equal 2, http.stats[:opened]
   end
 
-  def test_who_finds_no_place_waits_and_may_give_up
+  def test_a_call_without_a_free_stream_waits_until_its_queue_timeout
     gate = Queue.new
     server = serve_frames(settings: { max_concurrent_streams: 1 }) do |stream|
       gate.pop if stream.target == "/long"
@@ -125,7 +125,7 @@ class TestSharing < HTTP2Test
     assert_equal 2, server.requests.size
   end
 
-  def test_those_who_wait_are_served_in_turn
+  def test_waiting_calls_are_served_in_order
     gate = Queue.new
     server = serve_frames(settings: { max_concurrent_streams: 1 }) { |stream| gate.pop && stream.answer }
     http = h2_client(server.url, max_connections_per_host: 1)
@@ -142,7 +142,7 @@ class TestSharing < HTTP2Test
     assert_equal %w[/first /0 /1 /2 /3 /4], server.requests.map(&:target)
   end
 
-  def test_a_lower_limit_said_later_is_kept_to
+  def test_a_stream_limit_lowered_later_is_respected
     server = serve_frames
     http = h2_client(server.url, max_connections_per_host: 1)
     http.get("/")
@@ -174,7 +174,7 @@ class TestSharing < HTTP2Test
   end
 
   def test_stats_are_truthful
-    server = serve_frames { |stream| stream.target == "/held" ? answer_when_there_are(3, stream) : stream.answer }
+    server = serve_frames { |stream| stream.target == "/held" ? respond_when_there_are(3, stream) : stream.answer }
     http = h2_client(server.url, max_idle: 4)
     http.get("/")
     assert_equal [0, 1], http.stats.values_at(:in_use, :idle)
@@ -188,7 +188,7 @@ class TestSharing < HTTP2Test
 
   private
 
-  def answer_when_there_are(count, stream)
+  def respond_when_there_are(count, stream)
     @held ||= Queue.new
     return stream.answer if stream.target != "/held"
 

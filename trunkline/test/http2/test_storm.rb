@@ -38,21 +38,21 @@ class TestStorm < HTTP2Test
     end
   ].freeze
 
-  def test_each_call_gets_its_own
-    server = serve_frames(settings: { max_concurrent_streams: 30 }) { |stream| answer_somehow(stream) }
+  def test_each_call_gets_its_own_response
+    server = serve_frames(settings: { max_concurrent_streams: 30 }) { |stream| respond_somehow(stream) }
     http = h2_client(server.url, timeout: 0.5, max_connections_per_host: 4, max_idle: 8)
-    @answered = Queue.new
+    @responses = Queue.new
     @until = monotonic + SECONDS
     callers = Array.new(4) { |number| caller_of(http, "t#{number}") } + [fibers(http), batches(http), killed(http)]
     callers.each { |thread| thread.report_on_exception = false }.each(&:join)
-    refute_predicate @answered, :empty?
+    refute_predicate @responses, :empty?
     eventually { http.stats.values_at(:in_use, :waiting) == [0, 0] }
     eventually { server.connections.reject(&:over?).all? { |connection| connection.streams.values.all?(&:over?) } }
   end
 
   private
 
-  def answer_somehow(stream)
+  def respond_somehow(stream)
     left = rand * 100
     way, = UNUSUAL_RESPONSES.find { |_, share| (left -= share).negative? }
     way ? way.call(stream) : stream.answer(stream.target)
@@ -67,7 +67,7 @@ class TestStorm < HTTP2Test
   def check(path, result)
     return unless result.is_a?(String)
 
-    @answered << path
+    @responses << path
     raise "#{result[0, 50]} for #{path}" unless result.delete_suffix(LARGE) == path
   end
 

@@ -73,7 +73,7 @@ class TestInsightEstimate < TrunklineTest
     assert_empty findings(calls([[0, 1], [0, 1], [2, 3], [2, 3], [4, 5], [4, 5]])) # batches
   end
 
-  def test_those_first_that_would_save_most
+  def test_findings_are_sorted_by_time_saved
     settings = calls([[50, 51], [52, 53]], target: "/settings", timeout: "none")
     found = findings([*settings, *row(10)])
 

@@ -42,7 +42,7 @@ class TestInsightMiddleware < TrunklineTest
     Rack::MockRequest.new(linted).request(method, path)
   end
 
-  def test_findings_are_warned_of_and_kept
+  def test_findings_are_logged_and_stored
     get(app)
 
     assert_match(%r{WARN -- : GET /orders/:id: 4 calls to .* one after another \(GET /users/:id x 4\), }, @log.string)
@@ -59,7 +59,7 @@ class TestInsightMiddleware < TrunklineTest
     assert_includes @log.string, "OrdersController#index: 4 calls"
   end
 
-  def test_the_same_findings_again_are_one_line
+  def test_repeated_findings_are_one_line
     2.times { get(app) }
 
     assert_equal 1, Trunkline::Insight.report.findings.size
@@ -86,7 +86,7 @@ class TestInsightMiddleware < TrunklineTest
     refute_match(/<[bi]>/, html)
   end
 
-  def test_what_gets_no_panel
+  def test_responses_that_get_no_panel
     plain = { "content-type" => "application/json" }
     file = HTML.merge("content-disposition" => "attachment")
     packed = HTML.merge("content-encoding" => "gzip")
@@ -117,17 +117,17 @@ class TestInsightMiddleware < TrunklineTest
   end
 
   def test_a_panel_that_cannot_be_made_harms_no_page
-    said = StringIO.new
-    Trunkline.configure { |c| c.logger = Logger.new(said) }
+    log = StringIO.new
+    Trunkline.configure { |c| c.logger = Logger.new(log) }
     response = Trunkline::Insight::Panel.add([200, HTML, [PAGE]], Object.new, {})
 
     assert_equal [200, HTML, [PAGE.b]], response
-    assert_includes said.string, "NoMethodError"
+    assert_includes log.string, "NoMethodError"
   ensure
     Trunkline.configure { |c| c.logger = nil }
   end
 
-  def test_production_is_not_watched_unless_asked_for
+  def test_production_is_not_watched_without_a_sample_rate
     with_env("RAILS_ENV" => "production") do
       get(app)
 
@@ -158,11 +158,11 @@ class TestInsightMiddleware < TrunklineTest
 
   def test_a_logger_that_raises_harms_no_request
     def (Trunkline::Insight.logger = Object.new).warn(*) = raise("full")
-    said = StringIO.new
-    Trunkline.configure { |c| c.logger = Logger.new(said) }
+    log = StringIO.new
+    Trunkline.configure { |c| c.logger = Logger.new(log) }
 
     assert_equal 200, get(app).status
-    assert_includes said.string, "RuntimeError: full"
+    assert_includes log.string, "RuntimeError: full"
   ensure
     Trunkline.configure { |c| c.logger = nil }
   end

@@ -38,7 +38,7 @@ class TestPanel < TrunklineTest
                "(document.querySelector('#{selector}').getBoundingClientRect())")
   end
 
-  def test_it_is_opened_and_closed_by_the_keyboard
+  def test_the_keyboard_opens_and_closes_the_panel
     show(panel) do |browser|
       2.times { browser.press("Tab") }
 
@@ -59,7 +59,7 @@ class TestPanel < TrunklineTest
     end
   end
 
-  def test_it_stays_in_a_corner_of_narrow_and_wide_windows
+  def test_the_panel_stays_in_a_corner_of_narrow_and_wide_windows
     [360, 1400].each do |width|
       show(panel, width: width) do |browser|
         browser.js("document.querySelector('#trunkline-insight details').open = true")
@@ -82,7 +82,7 @@ class TestPanel < TrunklineTest
     end
   end
 
-  def test_a_policy_for_styles_is_kept_with_its_nonce
+  def test_the_panel_uses_the_nonce_of_a_content_security_policy
     show(panel("n1"), head: POLICY) do |browser|
       assert_empty browser.complaints
       assert_equal "fixed", browser.js("getComputedStyle(document.querySelector('#trunkline-insight')).position")

@@ -64,7 +64,7 @@ class TestWatch < TrunklineTest
     assert_match(/: 6 calls, .+; nothing to improve\z/, report.to_s)
   end
 
-  def test_two_calls_of_a_shape_are_a_loop_when_asked_for
+  def test_two_calls_of_a_shape_are_a_loop_with_min_2
     calls = -> { 2.times { |id| http.get("/users/#{id}") } }
 
     assert_empty watching(&calls).findings
@@ -93,7 +93,7 @@ class TestWatch < TrunklineTest
     assert_empty report.findings
   end
 
-  def test_other_parts_and_other_kinds_of_an_answer_are_no_repetition
+  def test_requests_with_different_headers_are_no_repetition
     fields = [%w[Range bytes=0-1], %w[Range bytes=2-3], %w[Accept text/csv], %w[Accept-Language fr], %w[Cookie a=1]]
     report = watching { fields.each { |name, value| http.get("/me", headers: { name => value }) } }
 
@@ -101,7 +101,7 @@ class TestWatch < TrunklineTest
   end
 
   # Loading ActiveRecord::Base could fail because its database is missing.
-  def test_active_record_is_not_loaded_to_ask_for_a_transaction
+  def test_active_record_is_not_loaded_to_look_for_a_transaction
     ran = Subprocess.run(<<~RUBY, gems: nil)
       require "active_record"
       require "trunkline/insight"
@@ -112,7 +112,7 @@ class TestWatch < TrunklineTest
     assert_equal "1\nfalse\n", ran.out, ran.err
   end
 
-  def test_an_answer_from_the_cache_is_no_call
+  def test_a_cached_response_is_no_call
     server = serve(response_bytes("Cache-Control" => "max-age=60"))
     caching = client(server.url, cache: true)
     report = watching { 3.times { caching.get("/settings") } }
@@ -120,7 +120,7 @@ class TestWatch < TrunklineTest
     assert_equal 1, report.calls.size
   end
 
-  def test_every_way_of_calling_is_seen
+  def test_every_call_style_is_reported
     each_call_style do |style, call|
       report = watching { call.call(http, :get, "/users/1") }
       assert_equal [["Trunkline", "GET /users/:id", 200, nil]],
@@ -196,7 +196,7 @@ class TestWatch < TrunklineTest
     assert_includes report.to_s, "(none)"
   end
 
-  def test_net_http_installed_is_told_of_once
+  def test_calls_of_the_net_http_facade_are_reported_once
     Trunkline::NetHTTP.install!
     report = watching { 3.times { |id| Net::HTTP.get(URI(slow_server.url("/users/#{id}"))) } }
 
@@ -206,7 +206,7 @@ class TestWatch < TrunklineTest
     Trunkline::NetHTTP.uninstall!
   end
 
-  def test_faraday_is_told_of_once_by_whoever_calls
+  def test_faraday_calls_are_reported_once_with_any_adapter
     stubs = ->(stub) { stub.get("/users/1") { [200, {}, ""] } }
     { net_http: "Net::HTTP", trunkline: "Trunkline", test: "Faraday" }.each do |adapter, library|
       require "faraday/adapter/trunkline" if adapter == :trunkline
@@ -230,14 +230,14 @@ class TestWatch < TrunklineTest
     assert_empty report.findings
   end
 
-  def test_nothing_is_seen_without_a_watch
+  def test_no_probe_is_installed_without_a_watch
     http.get("/a")
 
     assert_nil Trunkline::Insight.current
     assert_empty Trunkline::Instrument.probes.grep(Trunkline::Insight::Probe)
   end
 
-  def test_what_is_refused
+  def test_invalid_arguments_are_refused
     assert_raises(Trunkline::InvalidRequest) { watching("name") }
     assert_raises(Trunkline::InvalidRequest) { watching(min: 1) { nil } }
     assert_raises(Trunkline::InvalidRequest) { Trunkline::Insight.sample = 2 }

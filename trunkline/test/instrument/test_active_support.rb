@@ -28,7 +28,7 @@ class TestActiveSupportNotifications < TrunklineTest
     events
   end
 
-  def test_every_way_of_calling
+  def test_every_call_style_is_reported
     events = events("request.trunkline")
     each_call_style do |style, call|
       server = serve { |connection| connection << response_bytes while connection.read_request && sleep(0.06) }
@@ -75,7 +75,7 @@ class TestActiveSupportNotifications < TrunklineTest
     assert_equal server.address, events[1].payload[:connection].address
   end
 
-  def test_the_context_of_who_made_the_call
+  def test_the_execution_context_of_the_caller
     events = events("request.trunkline")
     context = ActiveSupport::ExecutionContext
     context.set(job: "mine") { client(serve.url).async.get("/").value(5) }
@@ -83,7 +83,7 @@ class TestActiveSupportNotifications < TrunklineTest
     assert_equal({ job: "mine" }, events[0].payload[:context])
   end
 
-  def test_nobody_listens
+  def test_the_probe_is_unused_without_subscribers
     server = serve
     probe = Trunkline::Instrument.probes.grep(Trunkline::Instrument::ActiveSupport).first
     refute_predicate probe, :wanted?

@@ -22,12 +22,12 @@ class TestLimiterParts < Minitest::Test
     @limiter = Limiter.new(0.0, maximum: 64)
   end
 
-  def test_it_starts_at_sixteen
+  def test_the_limit_starts_at_sixteen
     assert_equal 16, fill(0.0)
     refute @limiter.ready?(0.0)
   end
 
-  def test_it_never_starts_more_than_its_maximum
+  def test_the_limit_starts_at_most_at_its_maximum
     @limiter = Limiter.new(0.0, maximum: 5)
     assert_equal 5, fill(0.0)
   end
@@ -38,13 +38,13 @@ class TestLimiterParts < Minitest::Test
     assert_equal :cruise, @limiter.to_h[:state]
   end
 
-  def test_an_answer_makes_room
+  def test_a_success_frees_a_slot
     fill(0.0)
     @limiter.on_success(0.1, 0.0, @limiter.generation)
     assert @limiter.ready?(0.1)
   end
 
-  def test_it_does_not_grow_when_there_is_no_more_to_send
+  def test_the_limit_does_not_grow_when_it_is_not_reached
     now = 0.0
     400.times do
       @limiter.start(now)
@@ -53,7 +53,7 @@ class TestLimiterParts < Minitest::Test
     assert_equal 16, @limiter.limit
   end
 
-  def test_back_pressure_takes_slots_away_down_to_half_in_a_round_trip
+  def test_overload_reduces_the_limit_to_half_in_a_round_trip
     fill(0.0)
     12.times { @limiter.on_overload(0.005, "503") }
     assert_equal 8, @limiter.limit
@@ -97,7 +97,7 @@ class TestLimiterParts < Minitest::Test
     assert_includes 20..100, @limiter.limit
   end
 
-  def test_what_waits_at_a_server_shows_by_its_latency
+  def test_latency_shows_queueing_at_the_server
     base = Limiter::BaseLatency.new
     base.seen(0.1)
     refute base.queued?(0.2)
@@ -121,7 +121,7 @@ class TestLimiterParts < Minitest::Test
     assert @limiter.ready?(Limiter::LONGEST_PAUSE)
   end
 
-  def test_a_fixed_limit_is_kept_to_and_a_refused_slot_rests
+  def test_a_fixed_limit_is_respected_and_a_refused_slot_pauses
     @limiter = Limiter.new(0.0, fixed: 4)
     assert_equal 4, fill(0.0)
     2.times { @limiter.on_overload(0.0, "503") }
@@ -130,7 +130,7 @@ class TestLimiterParts < Minitest::Test
     assert_equal [4, :fixed], @limiter.to_h.values_at(:limit, :state)
   end
 
-  def test_a_fixed_limit_waits_as_long_as_it_is_told_to
+  def test_a_fixed_limit_waits_for_retry_after
     @limiter = Limiter.new(0.0, fixed: 4, in_flight: 1)
     @limiter.on_overload(0.0, "503", 2.0)
     refute @limiter.ready?(1.9)

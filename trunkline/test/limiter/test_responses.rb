@@ -4,13 +4,13 @@ require_relative "../test_helper"
 
 # The effects of real responses on the limit of their origin.
 class TestLimiterResponses < TrunklineTest
-  def test_a_rate_limit_is_learnt_and_kept_to
+  def test_a_rate_limit_is_learnt_and_respected
     http = assert_rate_limit_kept_to(concurrency: :auto)
     facts = http.stats.limits.fetch(@server.url.chomp("/"))
     refute_nil facts[:rate], facts.inspect
   end
 
-  def test_a_rate_limit_is_kept_to_by_a_fixed_concurrency
+  def test_a_fixed_concurrency_respects_a_rate_limit
     http = assert_rate_limit_kept_to(concurrency: 16)
     facts = http.stats.limits[@server.url.chomp("/")]
     assert_equal @known_before.inspect, facts.inspect, "what was asked for is not remembered"
@@ -78,7 +78,7 @@ class TestLimiterResponses < TrunklineTest
     assert_match(/\Aa timeout: from/, facts[:why])
   end
 
-  def test_stats_tell_what_was_found_out_for_each_origin
+  def test_stats_report_the_limit_of_each_origin
     server = serve
     http = client(server.url)
     http.map(Array.new(40, "/"))
@@ -89,7 +89,7 @@ class TestLimiterResponses < TrunklineTest
     assert_instance_of String, facts[:why]
   end
 
-  def test_origins_have_limits_of_their_own
+  def test_origins_have_separate_limits
     busy = serve(response_bytes("", status: "503 Busy"))
     quick = serve
     http = client

@@ -11,7 +11,7 @@ class TestAttemptValues < TrunklineTest
   # The values of a field in all requests.
   def sent(server, name) = server.requests.map { |request| request[name] }
 
-  def test_a_token_is_asked_for_before_each_call
+  def test_a_callable_token_is_called_before_each_call
     server = serve
     http = client(server.url, bearer: counter, headers: { "X-Id" => counter("id") })
     2.times { http.get("/") }
@@ -31,7 +31,7 @@ class TestAttemptValues < TrunklineTest
     assert_equal ["id1", "id1", nil], sent(server, "X-Id")
   end
 
-  def test_again_for_each_redirect_of_the_origin_alone
+  def test_values_are_computed_again_only_for_redirects_within_the_origin
     other = serve
     ways = { "/" => redirect("/a"), "/a" => redirect(other.url("/b")) }
     server = serve do |connection|
@@ -47,7 +47,7 @@ class TestAttemptValues < TrunklineTest
     assert_equal "id3", response.request.headers["X-Id"]
   end
 
-  def test_a_client_sends_its_token_to_its_base_alone
+  def test_a_client_sends_its_token_only_to_its_base
     other = serve
     http = client(serve.url, bearer: counter)
     http.get(other.url("/"))

@@ -24,7 +24,7 @@ class TestAuth < TrunklineTest
 
   def digest(base = nil, **options) = client(base, digest: %w[robin secret], **options)
 
-  def test_a_challenge_is_answered_and_told
+  def test_a_digest_challenge_is_answered_and_listed_in_challenges
     server = asking
     response = digest.get(server.url("/path?query=1"))
     assert_equal "in", response.body
@@ -37,7 +37,7 @@ class TestAuth < TrunklineTest
     assert_equal 1, server.connection_count
   end
 
-  def test_the_nonce_is_kept_and_counted
+  def test_the_nonce_is_reused_and_counted
     server = asking
     http = digest
     3.times { http.get(server.url) }
@@ -47,7 +47,7 @@ class TestAuth < TrunklineTest
     assert_empty http.get(server.url).challenges
   end
 
-  def test_the_next_nonce_is_taken
+  def test_the_next_nonce_is_used
     wanted = "n1"
     server = serve do |connection|
       while (request = connection.read_request)
@@ -107,8 +107,8 @@ class TestAuth < TrunklineTest
     server = serve do |connection|
       while (request = connection.read_request)
         fresh = request["Authorization"]&.include?('nonce="fresh"')
-        asked = request["Authorization"] ? 'nonce="fresh", stale=true' : 'nonce="old"'
-        connection << (fresh ? response_bytes : refusal("#{DIGEST}, #{asked}"))
+        challenge = request["Authorization"] ? 'nonce="fresh", stale=true' : 'nonce="old"'
+        connection << (fresh ? response_bytes : refusal("#{DIGEST}, #{challenge}"))
       end
     end
     response = digest.get(server.url)
@@ -116,13 +116,13 @@ class TestAuth < TrunklineTest
     assert_equal 2, response.challenges.size
   end
 
-  def test_it_never_asks_for_ever
+  def test_repeated_stale_challenges_end_after_three_attempts
     server = serve(refusal("#{DIGEST}, nonce=\"n\", stale=true"))
     assert_equal 401, digest.get(server.url).status
     assert_attempts 3, server
   end
 
-  def test_sha256_is_preferred_and_basic_not_answered
+  def test_sha256_is_preferred_and_a_basic_challenge_is_ignored
     server = asking('Basic realm="b", Digest realm="d", nonce="m", algorithm=MD5, Digest realm="d", nonce="s", ' \
                     'algorithm=SHA-256, Digest realm="d", nonce="x", algorithm=SHA-512')
     digest.get(server.url)
@@ -209,7 +209,7 @@ class TestAuth < TrunklineTest
     end
   end
 
-  def test_a_signer_of_ones_own
+  def test_a_custom_signer
     server = asking("Own nonce=abc")
     signer = Signer.new
     response = client(auth: signer).get(server.url("/path"))
@@ -234,7 +234,7 @@ class TestAuth < TrunklineTest
     assert_equal [basic["robin:secret"], "Bearer token", nil, basic["a:b"]], authorizations(server)
   end
 
-  def test_ways_to_say_who_calls_exclude_each_other
+  def test_kinds_of_authorization_exclude_each_other
     assert_raises(Trunkline::InvalidRequest) { client(digest: %w[a b], basic: %w[a b]) }
     assert_raises(Trunkline::InvalidRequest) { client(auth: Signer.new, bearer: "x") }
   end

@@ -35,18 +35,18 @@ class TestBearerRefresh < TrunklineTest
 
   def setup
     @good = "new"
-    @asked = Thread::Queue.new
+    @fetches = Thread::Queue.new
   end
 
   # A BearerRefresh that fetches "new", slowly enough that other calls arrive meanwhile.
   def tokens(first = "old", &fetch)
     Trunkline::BearerRefresh.new(first) do |expired|
-      @asked << expired
+      @fetches << expired
       fetch ? fetch.call(expired) : sleep(0.05) && "new"
     end
   end
 
-  def asked = Array.new(@asked.size) { @asked.pop }
+  def fetched = Array.new(@fetches.size) { @fetches.pop }
 
   def sent(server) = server.requests.map { |request| request["Authorization"] }
 
@@ -56,10 +56,10 @@ class TestBearerRefresh < TrunklineTest
     server = guarded
     assert_equal "/a", client(server.url, auth: tokens(nil, &kept)).get("/a").body
     assert_equal ["Bearer old", "Bearer new"], sent(server)
-    assert_equal [nil, "old"], asked
+    assert_equal [nil, "old"], fetched
     http = client(guarded(together: 20).url, auth: tokens(nil, &kept))
     assert_equal Array.new(20) { |i| "/#{i}" }, http.map(Array.new(20) { |i| "/#{i}" }, concurrency: 20).map(&:body)
-    assert_equal [nil, "old"], asked
+    assert_equal [nil, "old"], fetched
   end
 
   def test_a_refused_token_is_fetched_anew
@@ -69,7 +69,7 @@ class TestBearerRefresh < TrunklineTest
     assert_equal ["/a", [401]], [response.body, response.challenges.map(&:status)]
     assert_equal 200, http.get("/b").status
     assert_equal ["Bearer old", "Bearer new", "Bearer new"], sent(server)
-    assert_equal %w[old], asked
+    assert_equal %w[old], fetched
   end
 
   def test_the_first_token_is_fetched_when_it_is_needed
@@ -77,7 +77,7 @@ class TestBearerRefresh < TrunklineTest
     http = client(server.url, auth: tokens(nil))
     2.times { assert_equal 200, http.get("/").status }
     assert_equal ["Bearer new"] * 2, sent(server)
-    assert_equal [nil], asked
+    assert_equal [nil], fetched
   end
 
   def test_a_body_is_sent_again
@@ -98,7 +98,7 @@ class TestBearerRefresh < TrunklineTest
   end
 
   # The fetch happens between two steps of another call that was refused as well.
-  def test_a_token_that_another_call_fetches_meanwhile_is_used
+  def test_a_token_fetched_by_another_call_is_used
     old = { "Authorization" => "Bearer old" }
     refresh = Trunkline::BearerRefresh.new("old") { "new" }
     call = Waiting.new(Trunkline::Engine.now)
@@ -124,7 +124,7 @@ class TestBearerRefresh < TrunklineTest
       http = client(server.url, auth: tokens, max_connections_per_host: 100, timeout: 20)
       paths = (1..100).map { |number| "/#{number}" }
       assert_equal paths, run.call(http, paths).map(&:body)
-      assert_equal %w[old], asked
+      assert_equal %w[old], fetched
       counts = sent(server).tally
       assert_operator counts["Bearer old"], :>=, together
       assert_equal 100, counts["Bearer new"]
@@ -139,11 +139,11 @@ class TestBearerRefresh < TrunklineTest
       bodies.each { |body| batch.post("/", body: StringIO.new(body)) }
     end
     assert_equal bodies, results.map(&:body)
-    assert_equal %w[old], asked
+    assert_equal %w[old], fetched
     assert_equal bodies.flat_map { |body| [body] * 2 }.sort, server.requests.map(&:body).sort
   end
 
-  def test_others_of_a_batch_go_on_meanwhile
+  def test_other_requests_of_a_batch_go_on_during_a_refresh
     server = guarded
     other = serve
     fetching = Thread::Queue.new
@@ -165,10 +165,10 @@ class TestBearerRefresh < TrunklineTest
     http = client(server.url, auth: tokens)
     response = http.get("/")
     assert_equal [401, 1], [response.status, response.challenges.size]
-    assert_equal %w[old], asked
+    assert_equal %w[old], fetched
     self.good = "new"
     assert_equal 200, http.get("/").status
-    assert_empty asked
+    assert_empty fetched
   end
 
   def test_the_same_token_is_not_sent_again
@@ -181,13 +181,13 @@ class TestBearerRefresh < TrunklineTest
     assert_equal ["Bearer old", nil, "Bearer old"], sent(server)
   end
 
-  def test_what_the_block_raises_is_each_waiting_calls_own
+  def test_an_exception_of_the_block_is_raised_in_each_waiting_call
     server = guarded(together: 5)
     http = client(server.url, auth: tokens { sleep(0.2) && raise(KeyError, "no login") })
     errors = Array.new(5) { Thread.new { assert_raises(KeyError) { http.get("/") } } }.map(&:value)
     assert_equal ["no login"], errors.map(&:message).uniq
     assert_equal 5, errors.uniq(&:object_id).size
-    assert_equal %w[old], asked
+    assert_equal %w[old], fetched
     results = http.batch { |batch| 3.times { batch.get("/") } }
     assert_equal [KeyError], results.map(&:class).uniq
     assert_raises(Trunkline::InvalidRequest) { client(server.url, auth: tokens { 7 }).get("/") }
@@ -220,7 +220,7 @@ class TestBearerRefresh < TrunklineTest
     assert_in_delta 0.2, error.elapsed, 0.15
     gate << "new"
     assert_equal 200, http.get("/").status # the fetch continued
-    assert_equal %w[old], asked
+    assert_equal %w[old], fetched
   end
 
   def test_the_block_may_use_the_same_client
@@ -231,7 +231,7 @@ class TestBearerRefresh < TrunklineTest
     assert_equal ["Bearer old", nil, "Bearer new"], sent(server)
   end
 
-  def test_the_token_goes_to_its_origin_alone
+  def test_the_token_is_sent_only_to_its_origin
     other = serve
     server = serve { |connection| connection << redirect(other.url("/there")) while connection.read_request }
     client(server.url, auth: tokens, follow: true).get("/")
@@ -254,7 +254,7 @@ class TestBearerRefresh < TrunklineTest
     assert_equal 200, waiting.value.status
   end
 
-  def test_what_cannot_be_made
+  def test_invalid_arguments_are_refused
     assert_raises(Trunkline::InvalidRequest) { Trunkline::BearerRefresh.new }
     error = assert_raises(Trunkline::InvalidRequest) { Trunkline::BearerRefresh.new("two words") { nil } }
     refute_includes error.message, "two"

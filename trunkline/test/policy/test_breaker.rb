@@ -45,7 +45,7 @@ class TestBreaker < TrunklineTest
     end
   end
 
-  def test_the_error_tells_which_origin_why_and_until_when
+  def test_the_error_names_origin_reason_and_time_of_the_probe
     server = serve_both
     error = open_breaker(client(server.url, breaker: { minimum: 3, cool_down: 7 }))
     assert_includes 6.0..7.0, error.retry_in
@@ -58,7 +58,7 @@ class TestBreaker < TrunklineTest
     assert_kind_of Trunkline::Error, error
   end
 
-  def test_it_closes_when_a_probe_succeeds
+  def test_the_breaker_closes_when_a_probe_succeeds
     server = serve_both
     http = client(server.url, breaker: QUICK)
     open_breaker(http)
@@ -70,7 +70,7 @@ class TestBreaker < TrunklineTest
     assert_equal :closed, state(server, http)
   end
 
-  def test_it_opens_again_when_a_probe_fails
+  def test_the_breaker_opens_again_when_a_probe_fails
     server = serve_both
     http = client(server.url, breaker: QUICK)
     open_breaker(http)
@@ -81,7 +81,7 @@ class TestBreaker < TrunklineTest
     assert_equal 2, http.stats[:breakers][server.address][:openings]
   end
 
-  def test_of_many_calls_one_probes
+  def test_one_of_many_calls_is_the_probe
     hold = Thread::Queue.new
     server = serve_both { hold.pop }
     http = client(server.url, breaker: QUICK)
@@ -142,7 +142,7 @@ class TestBreaker < TrunklineTest
     end
   end
 
-  def test_what_is_a_failure
+  def test_connect_errors_and_timeouts_are_failures
     port = refused_port
     http = client("http://127.0.0.1:#{port}", breaker: { minimum: 1 })
     assert_raises(Trunkline::ConnectError) { http.get("/") }
@@ -157,7 +157,7 @@ class TestBreaker < TrunklineTest
     end
   end
 
-  def test_what_the_caller_ended_is_no_failure
+  def test_calls_that_the_caller_ends_are_no_failures
     silent = serve { |connection| connection.read_request && sleep(5) }
     http = client(silent.url, breaker: { minimum: 1 }, max_connections_per_host: 1)
     assert_raises(Trunkline::DeadlineExceeded) { Trunkline.deadline(0.1) { http.get("/") } }
@@ -170,7 +170,7 @@ class TestBreaker < TrunklineTest
     assert_equal [:closed, 0, 0], stats.values_at(:state, :requests, :failures)
   end
 
-  def test_a_failure_is_what_the_caller_says
+  def test_a_rule_of_the_caller_decides_what_is_a_failure
     server = serve_sequence("/" => [response_bytes("", status: "429 Slow")], "/bad" => [BROKEN])
     rule = ->(result) { result.is_a?(Trunkline::Response) && result.status == 429 }
     http = client(server.url, breaker: { minimum: 2, failure: rule })
@@ -179,7 +179,7 @@ class TestBreaker < TrunklineTest
     assert_instance_of Trunkline::BreakerOpen, result_of { http.get("/") }
   end
 
-  def test_a_rule_that_raises_leaves_no_answer_behind
+  def test_a_failure_rule_that_raises_closes_the_response
     server = serve(response_bytes("x" * 100_000))
     http = client(server.url, breaker: { failure: ->(_) { raise IOError, "no rule" } })
     assert_raises(IOError) { http.get("/", stream: true) }
@@ -194,7 +194,7 @@ class TestBreaker < TrunklineTest
     error
   end
 
-  def test_all_clients_share_what_is_known_of_an_origin
+  def test_all_clients_share_the_state_of_an_origin
     server = serve_both
     open_breaker(client(server.url, breaker: STAYS_OPEN))
     other = client(server.url, breaker: STAYS_OPEN)
@@ -205,7 +205,7 @@ class TestBreaker < TrunklineTest
     assert_equal 200, client(serve_both.url, breaker: STAYS_OPEN).get("/").status
   end
 
-  def test_clients_with_other_settings_have_breakers_of_their_own
+  def test_clients_with_different_settings_have_separate_breakers
     server = serve_both
     open_breaker(client(server.url, breaker: STAYS_OPEN))
     [true, { **STAYS_OPEN, failure: ->(_) { false } }].each do |settings|
@@ -215,7 +215,7 @@ class TestBreaker < TrunklineTest
     end
   end
 
-  def test_a_forked_process_goes_on_with_what_was_known
+  def test_a_forked_process_inherits_the_state
     server = serve_both
     http = client(server.url, breaker: { **QUICK, cool_down: 3 }) # forking may take long
     open_breaker(http)
@@ -225,7 +225,7 @@ class TestBreaker < TrunklineTest
     assert_equal :half_open, state(server, http)
   end
 
-  def test_a_child_whose_parent_was_probing_probes_itself
+  def test_a_forked_child_probes_while_its_parent_is_probing
     hold = Thread::Queue.new
     server = serve_both { hold.pop }
     http = client(server.url, breaker: { **QUICK, cool_down: 2 }) # forking may take long
@@ -258,7 +258,7 @@ class TestBreaker < TrunklineTest
 
   # Raising the error again on its way would create its backtrace frame by frame, which costs more than the rest of the
   # call.
-  def test_the_backtrace_of_a_refusal_is_not_written_until_it_is_asked_for
+  def test_the_backtrace_of_a_refusal_is_created_lazily
     server = serve_both
     http = client(server.url, breaker: QUICK, retry: true)
     error = open_breaker(http)
@@ -276,7 +276,7 @@ class TestBreaker < TrunklineTest
 
   def deep(frames, &block) = frames.zero? ? block.call : deep(frames - 1, &block)
 
-  def test_of_attempts_before_it_the_error_tells_what_was_sent
+  def test_the_error_reports_what_earlier_attempts_sent
     server = serve_both
     http = client(server.url, breaker: QUICK, retry: { attempts: 9, statuses: [500], backoff: 0.001..0.001 })
     error = assert_raises(Trunkline::BreakerOpen) { http.get("/bad") }
@@ -284,7 +284,7 @@ class TestBreaker < TrunklineTest
     assert_equal 3, server.requests.size
   end
 
-  def test_a_store_whose_gem_is_missing_or_old_is_refused
+  def test_a_store_with_a_missing_or_old_gem_is_refused
     { %w[no_such_gem 1.0] => /needs the gem no_such_gem \(1\.0 or newer\), which is not installed/,
       %w[minitest 99.0] => /needs minitest 99\.0 or newer, found 5/ }.each do |wanted, words|
       error = assert_raises(Trunkline::InvalidRequest) { Trunkline::Policy::Breaker::Store.new(*wanted) }

@@ -31,7 +31,7 @@ class TestBreakerInSemian < TrunklineTest
 
   def cool_down = 1
 
-  def test_its_resource_is_seen_by_those_who_watch_semian
+  def test_semian_subscribers_see_the_resource
     seen = []
     ::Semian.subscribe(:test) { |event, resource, *| seen << [event, resource.name] }
     server = serve_both

@@ -38,7 +38,7 @@ class TestBreakerInStoplight < TrunklineTest
     server = serve_both
     http = client(server.url, breaker: settings)
     100.times { http.get("/bad") }
-    light = settings[:store].circuit(server.address, Trunkline::Policy::Breaker::SETTINGS.read(settings))
+    light = settings[:store].circuit(server.address, Trunkline::Policy::Breaker::OPTIONS.read(settings))
     assert_equal :open, light.to_h(0.0)[:state]
     error = assert_raises(Trunkline::BreakerOpen) { http.get("/") }
     assert_includes 0.0..1.0, error.retry_in

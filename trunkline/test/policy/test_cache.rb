@@ -65,7 +65,7 @@ class TestCache < TrunklineTest
   STATUSES = { 200 => true, 203 => true, 301 => true, 302 => true, 404 => true, 410 => true, 500 => true, 206 => false,
                304 => false }.freeze
 
-  def test_which_statuses_are_kept
+  def test_statuses_that_are_stored
     server = serve_numbered do |request, _|
       "HTTP/1.1 #{request.target.delete("/")} X\r\nCache-Control: max-age=60\r\nContent-Length: 0\r\n\r\n"
     end
@@ -76,7 +76,7 @@ class TestCache < TrunklineTest
 
   # ---- hits ----
 
-  def test_every_way_has_the_kept_answer
+  def test_every_call_style_returns_the_stored_response
     server = serve_numbered { { **FRESH, "X-Own" => "a", "Content-Type" => "text/plain; charset=utf-8" } }
     http = cached(server)
     first = http.get("/")
@@ -92,7 +92,7 @@ class TestCache < TrunklineTest
     assert_equal 1, server.requests.size
   end
 
-  def test_misses_are_kept_in_every_way
+  def test_every_call_style_stores_a_miss
     each_call_style(but: %i[streamed]) do |style, call|
       server = serve_numbered { FRESH }
       http = cached(server)
@@ -111,7 +111,7 @@ class TestCache < TrunklineTest
     "block" => ->(http) { (+"").tap { |all| http.get("/") { |chunk| all << chunk } } }
   }.freeze
 
-  def test_a_streamed_answer_is_kept_when_it_was_read_to_its_end
+  def test_a_streamed_response_is_stored_when_it_was_read_to_its_end
     STREAMED.each do |style, read|
       server = serve_numbered { FRESH }
       http = cached(server)
@@ -122,7 +122,7 @@ class TestCache < TrunklineTest
     end
   end
 
-  def test_a_streamed_answer_that_is_not_read_to_its_end_is_not_kept
+  def test_a_streamed_response_that_is_not_read_to_its_end_is_not_stored
     large = "x" * 300_000
     { "left" => ->(http) { http.get("/") { |_| break } },
       "closed" => ->(http) { http.get("/", stream: true).close },
@@ -137,7 +137,7 @@ class TestCache < TrunklineTest
     assert_equal 0, store.size
   end
 
-  def test_a_streamed_answer_larger_than_the_limit_is_not_kept
+  def test_a_streamed_response_larger_than_the_limit_is_not_stored
     body = "x" * 5000
     chunked = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n" \
               "1388\r\n#{body}\r\n0\r\n\r\n"
@@ -147,14 +147,14 @@ class TestCache < TrunklineTest
     end
   end
 
-  def test_a_streamed_answer_replaces_a_stale_one
+  def test_a_streamed_response_replaces_a_stale_one
     http = cached(serve_numbered { { "Cache-Control" => "max-age=60" } })
     http.get("/")
     assert_equal "answer 2", http.get("/", stream: true, headers: { "Cache-Control" => "no-cache" }).body
     assert_equal ["answer 2", true], http.get("/").then { |one| [one.body, one.cache.hit?] }
   end
 
-  def test_callers_cannot_change_what_is_kept
+  def test_callers_cannot_change_a_stored_response
     server = serve_numbered { FRESH }
     http = cached(server)
     3.times { assert_equal "answer 1!", http.get("/").body << "!" }
@@ -178,7 +178,7 @@ class TestCache < TrunklineTest
     assert_equal 60, response["age"].to_i + response.cache.ttl
   end
 
-  def test_a_head_is_answered_from_a_kept_get
+  def test_a_head_request_is_served_from_a_stored_get
     server = serve_numbered { FRESH }
     http = cached(server)
     http.get("/")
@@ -186,7 +186,7 @@ class TestCache < TrunklineTest
     assert_equal ["", "8", true], [response.body, response["content-length"], response.cache.hit?]
   end
 
-  def test_a_head_renews_or_ends_what_is_kept
+  def test_a_head_response_updates_or_invalidates_the_stored_response
     server = serve_numbered do |request, number|
       next { "Cache-Control" => "max-age=0", "ETag" => '"1"', "X-N" => number.to_s } unless request.verb == "HEAD"
 
@@ -201,7 +201,7 @@ class TestCache < TrunklineTest
     refute_predicate http.get("/").cache, :hit?
   end
 
-  def test_nothing_is_said_without_a_cache
+  def test_response_cache_is_nil_without_a_cache
     server = serve(response_bytes)
     assert_nil client(server.url).get("/").cache
     assert_nil cached(server).get("/", cache: false).cache
@@ -209,7 +209,7 @@ class TestCache < TrunklineTest
 
   # ---- validation ----
 
-  def test_a_304_renews_what_is_kept
+  def test_a_304_updates_the_stored_response
     server = serve_numbered do |request, number|
       next { **TAGGED, "X-N" => "old", "Content-Language" => "en" } if number == 1
 
@@ -226,7 +226,7 @@ class TestCache < TrunklineTest
     assert_equal ["trunkline; hit; ttl", "answer 1"], status_and_body(http.get("/"))
   end
 
-  def test_a_validation_in_every_way
+  def test_every_call_style_validates_a_stale_response
     each_call_style do |style, call|
       server = serve_numbered { |request, _| request["If-None-Match"] ? NOT_MODIFIED : TAGGED }
       http = cached(server)
@@ -245,13 +245,13 @@ class TestCache < TrunklineTest
     assert_equal %w[1 1], Array.new(2) { http.get("/").body[/\d/] }
   end
 
-  def test_what_has_changed_replaces_what_is_kept
+  def test_a_changed_response_replaces_the_stored_one
     server = serve_numbered { |_, number| number == 1 ? TAGGED : { **FRESH, "ETag" => '"2"' } }
     http = cached(server)
     assert_equal ["answer 1", "answer 2", "answer 2"], Array.new(3) { http.get("/").body }
   end
 
-  def test_a_304_about_something_else_is_asked_for_again
+  def test_a_304_with_another_etag_repeats_the_request_unconditionally
     server = serve_numbered do |request, _|
       request["If-None-Match"] ? "HTTP/1.1 304 X\r\nETag: \"9\"\r\n\r\n" : TAGGED
     end
@@ -276,7 +276,7 @@ class TestCache < TrunklineTest
 
   # ---- partial content ----
 
-  def test_a_part_of_what_is_kept
+  def test_a_range_of_a_stored_response
     server = serve_numbered { { **FRESH, "ETag" => '"1"' } }
     http = cached(server)
     http.get("/")
@@ -338,7 +338,7 @@ class TestCache < TrunklineTest
 
   # ---- other methods ----
 
-  def test_what_is_changed_is_asked_for_again
+  def test_unsafe_methods_invalidate_stored_responses
     server = serve_numbered do |request, _|
       case request.verb
       when "GET" then FRESH
@@ -359,7 +359,7 @@ class TestCache < TrunklineTest
 
   def server_port(request) = request["Host"][/\d+\z/]
 
-  def test_a_redirected_answer_is_not_kept
+  def test_a_redirect_target_is_not_stored_for_the_redirecting_url
     server = serve_sequence("/a" => [redirect("/b", **FRESH)], "/b" => [response_bytes("b", **FRESH)])
     http = cached(server, follow: true)
     2.times { assert_equal "b", http.get("/a").body }
@@ -369,7 +369,7 @@ class TestCache < TrunklineTest
     assert_equal "b", http.get("/a").body
   end
 
-  def test_what_may_be_cut_short_is_not_kept
+  def test_a_response_without_framing_is_not_stored
     server = serve do |connection|
       connection.read_request
       connection << "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nConnection: close\r\n\r\npart"
@@ -385,7 +385,7 @@ class TestCache < TrunklineTest
     assert_empty server.requests
   end
 
-  def test_heuristics_when_asked_for
+  def test_heuristic_freshness_with_an_option
     server = serve_numbered { { "Last-Modified" => (Time.now - 1000).httpdate } }
     http = cached(server, { heuristic: 0.1 })
     http.get("/")
@@ -401,7 +401,7 @@ class TestCache < TrunklineTest
     assert_equal({ hits: 0, stale: 1, revalidated: 2, misses: 1, stored: 3 }, http.stats[:caches].fetch(server.address))
   end
 
-  def test_listeners_are_told
+  def test_listeners_get_cache_events
     server = serve_numbered { FRESH }
     http = cached(server)
     events = []
@@ -419,7 +419,7 @@ class TestCache < TrunklineTest
 
   # ---- with coalesce: ----
 
-  def test_one_request_and_one_write_for_many_at_once
+  def test_coalesced_calls_cause_one_request_and_one_write
     server = serve_numbered do |_, _|
       sleep 0.3
       FRESH

@@ -109,7 +109,7 @@ class TestCacheServers < TrunklineTest
   def test_redis_that_stops = goes_on_without(*redis)
 
   # By default, ActiveSupport's store logs the error to its own logger, and does not raise.
-  def test_a_store_that_raises_is_told_once
+  def test_a_store_that_raises_is_logged_once
     log = StringIO.new
     Trunkline.configure { |defaults| defaults.logger = Logger.new(log) }
     goes_on_without(*redis(error_handler: ->(exception:, **) { raise exception }))

@@ -13,7 +13,7 @@ class TestCacheStale < TrunklineTest
   IF_ERROR = { "Cache-Control" => "max-age=0, stale-if-error=60" }.freeze
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
 
-  def test_a_stale_answer_while_it_is_validated
+  def test_a_stale_response_is_served_while_it_is_revalidated
     each_call_style do |style, call|
       server = serve_numbered { |_, number| number == 1 ? WHILE : { "Cache-Control" => "max-age=60" } }
       http = cached(server)
@@ -28,7 +28,7 @@ class TestCacheStale < TrunklineTest
   end
 
   # Another caller may begin and end a validation while this caller reads the store.
-  def test_what_was_validated_since_it_was_read_is_not_again
+  def test_a_response_revalidated_since_it_was_read_is_not_revalidated_again
     server = serve_numbered { |_, number| number == 1 ? WHILE : { "Cache-Control" => "max-age=60" } }
     store = Class.new(Trunkline::Cache::Memory) do
       attr_accessor :meanwhile
@@ -46,7 +46,7 @@ class TestCacheStale < TrunklineTest
     assert_equal %w[/ / /other], server.requests.map(&:target)
   end
 
-  def test_one_validation_at_a_time
+  def test_one_revalidation_at_a_time
     gate = Queue.new
     server = serve_numbered do |_, number|
       gate.pop if number == 2
@@ -60,7 +60,7 @@ class TestCacheStale < TrunklineTest
     eventually { http.get("/").body != "answer 1" }
   end
 
-  def test_a_part_is_given_while_the_whole_is_validated
+  def test_a_stale_range_is_served_while_the_response_is_revalidated
     server = serve_numbered { |_, number| number == 1 ? WHILE : { "Cache-Control" => "max-age=60" } }
     http = cached(server)
     http.get("/")
@@ -69,7 +69,7 @@ class TestCacheStale < TrunklineTest
     assert_nil server.requests.last["Range"]
   end
 
-  def test_a_failed_validation_leaves_what_is_kept
+  def test_a_failed_revalidation_leaves_the_stored_response
     server = serve_numbered { |_, number| number == 2 ? BUSY : WHILE }
     http = cached(server)
     http.get("/")
@@ -79,7 +79,7 @@ class TestCacheStale < TrunklineTest
     eventually { http.get("/").body == "answer 3" }
   end
 
-  def test_a_stale_answer_instead_of_an_error
+  def test_a_stale_response_is_served_instead_of_an_error
     each_call_style do |style, call|
       server = serve_numbered { |_, number| [nil, IF_ERROR, BUSY][number] }
       http = cached(server)
@@ -108,7 +108,7 @@ class TestCacheStale < TrunklineTest
     assert_raises(Trunkline::BreakerOpen) { http.get("/other") }
   end
 
-  def test_when_a_stale_answer_must_not_stand_for_an_error
+  def test_a_stale_response_is_not_served_on_error_without_permission
     [{ "Cache-Control" => "max-age=0" }, { "Cache-Control" => "max-age=0, stale-if-error=0", "Age" => "1" },
      { "Cache-Control" => "max-age=0, stale-if-error=60, must-revalidate" }].each do |fields|
       server = serve_numbered { |_, number| number == 1 ? { **fields, "ETag" => '"1"' } : BUSY }
@@ -118,7 +118,7 @@ class TestCacheStale < TrunklineTest
     end
   end
 
-  def test_by_settings_when_the_server_says_nothing
+  def test_options_permit_stale_responses_when_the_server_does_not
     stale = { "Cache-Control" => "max-age=0", "ETag" => '"1"' }
     server = serve_numbered { |_, number| number == 1 ? stale : BUSY }
     http = cached(server, { stale_if_error: 60 })

@@ -58,7 +58,7 @@ class TestCacheStores < TrunklineTest
     end
   end
 
-  def test_a_store_is_told_how_long_an_answer_is_of_use
+  def test_expires_in_covers_freshness_and_stale_use
     seconds = []
     store = Plain.new
     store.define_singleton_method(:write) { |key, value, expires_in:| seconds << expires_in && super(key, value) }
@@ -76,7 +76,7 @@ class TestCacheStores < TrunklineTest
     store.entries.each_key { |key| assert_match(%r{\Atrunkline/1/\h{64}\z}, key) }
   end
 
-  def test_what_was_not_written_here_counts_as_nothing
+  def test_a_damaged_entry_counts_as_a_miss
     store = Plain.new
     server = serve(response_bytes("x", "Cache-Control" => "max-age=60"))
     http = cached(server, store)
@@ -92,7 +92,7 @@ class TestCacheStores < TrunklineTest
     assert_predicate http.get("/").cache, :hit?
   end
 
-  def test_a_store_that_fails_fails_no_call_and_is_told_once
+  def test_a_failing_store_fails_no_call_and_is_logged_once
     server = serve_numbered { FRESH }
     lines = with_logger do |log|
       http = cached(server, Failing.new)
@@ -155,7 +155,7 @@ class TestCacheStores < TrunklineTest
     assert_equal [0, 0], [store.size, store.bytes]
   end
 
-  def test_a_forked_child_goes_on_with_a_copy
+  def test_a_forked_child_has_a_copy_of_the_store
     server = serve_numbered { { "Cache-Control" => "max-age=60" } }
     http = cached(server)
     http.get("/")
@@ -173,13 +173,13 @@ class TestCacheStores < TrunklineTest
 
   # ---- settings ----
 
-  def test_large_answers_are_not_kept
+  def test_large_responses_are_not_stored
     server = serve(response_bytes("x" * 2000, "Cache-Control" => "max-age=60"))
     http = cached(server, { max_entry_bytes: 1024 })
     2.times { refute_predicate http.get("/").cache, :hit? }
   end
 
-  def test_what_is_too_much_for_an_answer_is_not_kept
+  def test_a_response_with_too_many_headers_to_parse_again_is_not_stored
     many = (1..300).to_h { |number| ["X-#{number}", "x" * 1000] }
     server = serve(response_bytes("x", "Cache-Control" => "max-age=60", **many))
     http = cached(server, max_headers: 1000, max_header_bytes: 1_000_000)

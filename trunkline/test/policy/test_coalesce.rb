@@ -23,7 +23,7 @@ class TestCoalesce < TrunklineTest
     Array.new(count) { |index| Thread.new { result_of { block.call(index) } } }.map(&:value)
   end
 
-  def test_threads_share_an_answer
+  def test_threads_share_a_response
     server = serve_slowly
     http = client(server.url, coalesce: true)
     responses = in_threads(10) { http.get("/") }
@@ -36,22 +36,22 @@ class TestCoalesce < TrunklineTest
   end
 
   # Simulates another thread that calls #attempts during the call of this thread.
-  def test_attempts_are_asked_for_by_several_at_once
+  def test_attempts_may_be_called_by_several_threads_at_once
     http = client(serve.url, coalesce: true)
     response = http.get("/")
     error = assert_raises(Trunkline::TotalTimeout) { client(serve(&:stall).url).get("/", timeout: 0.1) }
-    { response => :respond_to?, error => :is_a? }.each do |asked, question|
+    { response => :respond_to?, error => :is_a? }.each do |result, question|
       log = Struct.new(:attempts).new([:one].freeze)
-      others = [asked]
+      others = [result]
       log.define_singleton_method(question) do |*about|
         others.pop&.attempts
         super(*about)
       end
-      assert_equal [:one], asked._set_attempts(log).attempts
+      assert_equal [:one], result._set_attempts(log).attempts
     end
   end
 
-  def test_a_batch_shares_an_answer
+  def test_requests_of_a_batch_share_a_response
     server = serve_slowly
     http = client(server.url, coalesce: true)
     assert_equal %w[1 2], http.map(["/a", "/b"] * 10, concurrency: 5).map(&:body).uniq.map { |one| one[/\d/] }.sort
@@ -67,7 +67,7 @@ class TestCoalesce < TrunklineTest
     assert_equal 1, server.requests.size
   end
 
-  def test_what_differs_is_not_shared
+  def test_different_requests_are_not_shared
     server = serve_slowly
     http = client(server.url, coalesce: { vary: %w[X-Lang] })
     options = [{}, { params: { a: 1 } }, { headers: { "X-Lang" => "de" } }, { bearer: "one" }, { bearer: "two" },
@@ -87,7 +87,7 @@ class TestCoalesce < TrunklineTest
     assert_equal 5, server.requests.size
   end
 
-  def test_errors_are_shared_and_not_kept
+  def test_errors_are_shared_and_not_stored
     server = serve do |connection|
       connection.read_request
       sleep 0.3
@@ -102,7 +102,7 @@ class TestCoalesce < TrunklineTest
     assert_equal 2, server.requests.size
   end
 
-  def test_one_that_gives_up_takes_nobody_down
+  def test_a_call_that_times_out_does_not_fail_the_others
     server = serve_slowly(0.5)
     http = client(server.url, coalesce: true, timeout: 5)
     leader = Thread.new { result_of { http.get("/", timeout: 0.2) } }
@@ -115,7 +115,7 @@ class TestCoalesce < TrunklineTest
     assert_equal 2, server.requests.size
   end
 
-  def test_a_phase_that_took_too_long_for_one_takes_down_those_with_the_same_limits
+  def test_a_phase_timeout_fails_only_calls_with_the_same_limits
     server = serve_slowly(0.5)
     http = client(server.url, coalesce: true, timeout: { total: 5 })
     hasty = Array.new(2) do
@@ -129,7 +129,7 @@ class TestCoalesce < TrunklineTest
     assert_equal 2, server.requests.size
   end
 
-  def test_one_that_is_interrupted_takes_nobody_down
+  def test_an_interrupted_call_does_not_fail_the_others
     server = serve_slowly(0.4)
     http = client(server.url, coalesce: true)
     leader = Thread.new { http.get("/") }
@@ -140,7 +140,7 @@ class TestCoalesce < TrunklineTest
     assert_equal "answer 2", follower.value.body
   end
 
-  def test_a_cancelled_future_takes_nobody_down
+  def test_a_cancelled_future_does_not_fail_the_others
     server = serve_slowly(1)
     http = client(server.url, coalesce: true)
     leader = http.async.get("/")
@@ -171,5 +171,28 @@ class TestCoalesce < TrunklineTest
     server = serve
     http = client(server.url, coalesce: true, digest: %w[user secret])
     assert_equal [200, 200], Array.new(2) { http.get("/").status }
+  end
+
+  def test_callers_that_change_the_body_at_once_see_only_their_change
+    server = serve_slowly(0.1)
+    http = client(server.url, coalesce: true)
+    3.times do |round|
+      bodies = in_threads(10) { |index| http.get("/#{round}").body << "-#{index}" }
+      assert_equal 1, bodies.map { |body| body[/answer \d+/] }.uniq.size
+      bodies.each_with_index { |body, index| assert_equal "-#{index}", body[/-.*/] }
+    end
+  end
+
+  def test_bodies_whose_memory_is_reused
+    server = serve_slowly
+    bodies = []
+    client(server.url, coalesce: true).each(["/"] * 6, reuse_bodies: true) { |_, response| bodies << response.body.dup }
+    assert_equal ["answer 1"] * 6, bodies
+  end
+
+  def test_calls_that_ask_for_it_share_a_response
+    server = serve_slowly
+    http = client(server.url)
+    assert_equal ["answer 1"], in_threads(5) { http.get("/", coalesce: true) }.map(&:body).uniq
   end
 end

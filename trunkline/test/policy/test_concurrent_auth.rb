@@ -32,11 +32,11 @@ class TestConcurrentAuth < TrunklineTest
     async: ->(http, paths) { paths.map { |path| http.async.get(path) }.map(&:value!) }
   }.freeze
 
-  CALL_STYLES.each do |way, carry|
-    define_method(:"test_challenges_are_answered_and_told_in_#{way}") do
+  CALL_STYLES.each do |way, run|
+    define_method(:"test_challenges_are_answered_and_reported_in_#{way}") do
       server = asking
       paths = %w[/a /b /c /d /e]
-      responses = carry.call(digest(server.url), paths)
+      responses = run.call(digest(server.url), paths)
       assert_equal paths, responses.map(&:body)
       challenges = responses.sum { |response| response.challenges.size }
       assert_operator challenges, :>=, 1
@@ -45,7 +45,7 @@ class TestConcurrentAuth < TrunklineTest
     end
   end
 
-  def test_the_nonce_is_shared_by_those_that_follow
+  def test_later_requests_share_the_nonce
     server = asking
     http = digest(server.url)
     http.get("/first")
@@ -55,7 +55,7 @@ class TestConcurrentAuth < TrunklineTest
     assert_equal (1..7).map { |number| format("%08x", number) }, counts.sort
   end
 
-  def test_a_wrong_password_is_each_requests_own
+  def test_a_wrong_password_fails_each_request_separately
     server = serve(refusal("#{DIGEST}, nonce=\"n\""))
     responses = digest(server.url).batch { |batch| 3.times { batch.get("/") } }
     assert_equal [401] * 3, responses.map(&:status)
@@ -63,7 +63,7 @@ class TestConcurrentAuth < TrunklineTest
   end
 
   # Two requests signed with different nonces must not each treat the other's nonce as refused.
-  def test_a_nonce_that_grew_old_is_asked_for_again_while_others_got_newer_ones
+  def test_a_stale_nonce_is_replaced_while_other_requests_get_newer_nonces
     lock = Mutex.new
     number = 0
     server = serve do |connection|
@@ -139,14 +139,14 @@ class TestConcurrentAuth < TrunklineTest
     def retry?(_) = false
   end
 
-  def test_a_signer_of_ones_own
+  def test_a_custom_signer
     server = serve
     signer = Signer.new { |request| { "X-Signed" => request.uri.path } }
     client(server.url, auth: signer).map(%w[/a /b])
     assert_equal %w[/a /b], server.requests.map { |request| request["X-Signed"] }.sort
   end
 
-  def test_what_a_signer_raises_is_its_own_requests_result
+  def test_an_exception_of_a_signer_is_the_result_of_its_request
     signer = Signer.new { |request| request.uri.path == "/a" ? raise(KeyError, "no key") : {} }
     results = client(serve.url, auth: signer).map(%w[/a /b])
     assert_kind_of KeyError, results[0]

@@ -29,7 +29,7 @@ class TestContentDigest < TrunklineTest
     end
   end
 
-  def test_each_way_to_call
+  def test_each_call_style_sends_the_digest
     each_call_style do |style, call|
       server = serve
       options = { body: StringIO.new(TEXT), content_digest: true }
@@ -44,7 +44,7 @@ class TestContentDigest < TrunklineTest
     assert_digests server, "sha-512"
   end
 
-  def test_it_holds_over_a_redirect_and_a_retry
+  def test_the_digest_is_sent_again_after_a_redirect_and_a_retry
     moved = redirect("/there", status: "307 Temporary Redirect")
     busy = response_bytes("", status: "503 Busy")
     server = serve(script: [[:read, moved, :read, busy, :read, response_bytes, :stall]])
@@ -53,14 +53,14 @@ class TestContentDigest < TrunklineTest
     assert_digests server, requests: 3
   end
 
-  def test_it_goes_with_the_body_that_a_redirect_drops
+  def test_a_redirect_that_drops_the_body_drops_the_digest
     server = serve(script: [[:read, redirect("/there", status: "303 See Other"), :read, response_bytes, :stall]])
     client(server.url, follow: 1, content_digest: true).post("/", body: TEXT)
     assert_equal %w[POST GET], server.requests.map(&:verb)
     assert_nil server.requests.last["Content-Digest"]
   end
 
-  def test_it_is_of_what_a_middleware_made_of_the_body
+  def test_the_digest_is_of_the_body_that_a_middleware_replaced
     server = serve
     upcase = ->(request, forward) { forward.call(request.with(body: request.body.upcase)) }
     client(server.url, use: upcase, content_digest: true).put("/", body: TEXT)
@@ -87,7 +87,7 @@ class TestContentDigest < TrunklineTest
     assert_equal([nil, "sha-256=:YQ==:"], server.requests.map { |request| request["Content-Digest"] })
   end
 
-  def test_what_cannot_be_read_twice_is_refused_before_anything_is_sent
+  def test_a_body_that_cannot_be_read_twice_is_refused_before_sending
     server = serve
     http = client(server.url, content_digest: true)
     reader, = IO.pipe.each { |pipe| opened(pipe) }
@@ -101,7 +101,7 @@ class TestContentDigest < TrunklineTest
     assert_equal 0, server.connection_count
   end
 
-  def test_what_is_none
+  def test_unknown_algorithms_are_refused
     [5, "md5", :sha256, {}].each do |value|
       error = assert_raises(Trunkline::InvalidRequest) { client("http://a.test", content_digest: value) }
       assert_match(/\Acontent_digest: must be true \(sha-256\), "sha-256", "sha-512" or false, got/, error.message)

@@ -12,10 +12,10 @@ class TestCookies < TrunklineTest
   def sent(server) = server.requests.map { |request| request["Cookie"] }
 
   # Responds by path; the default response is "ok".
-  def serving(answers = {})
+  def serving(responses = {})
     serve do |connection|
       while (request = connection.read_request)
-        given = answers.fetch(request.target, response_bytes)
+        given = responses.fetch(request.target, response_bytes)
         connection << (given.respond_to?(:call) ? given.call(request) : given)
       end
     end
@@ -23,7 +23,7 @@ class TestCookies < TrunklineTest
 
   def login = { "/login" => response_bytes("in", "Set-Cookie" => "sid=1; Path=/") }
 
-  def test_a_cookie_is_kept_and_sent
+  def test_a_cookie_is_stored_and_sent
     server = serving(login)
     http = client(server.url, cookies: true)
     %w[/login / /login].each { |path| http.get(path) }
@@ -40,7 +40,7 @@ class TestCookies < TrunklineTest
     assert_equal [nil] * 4, sent(server)
   end
 
-  def test_each_true_is_a_jar_of_its_own
+  def test_each_client_with_true_has_its_own_jar
     server = serving(login)
     first = client(server.url, cookies: true)
     first.get("/login")
@@ -49,7 +49,7 @@ class TestCookies < TrunklineTest
     assert_equal [nil, nil, "sid=1"], sent(server)
   end
 
-  def test_a_jar_of_ones_own
+  def test_a_given_jar_is_shared_by_calls
     server = serving(login)
     client(server.url).get("/login", cookies: jar)
     client(server.url, cookies: jar).get("/")
@@ -57,7 +57,7 @@ class TestCookies < TrunklineTest
     assert_equal "sid=1", jar.header(server.url)
   end
 
-  def test_several_fields_of_one_answer
+  def test_several_set_cookie_fields_of_a_response
     server = serve("HTTP/1.1 200 OK\r\nSet-Cookie: a=1, x\r\nset-cookie: b=2\r\nContent-Length: 0\r\n\r\n")
     http = client(server.url, cookies: true)
     2.times { http.get("/") }
@@ -72,7 +72,7 @@ class TestCookies < TrunklineTest
     assert_equal [nil, "sid=1", "sid=1; x=2"], sent(server)
   end
 
-  def test_a_redirect_takes_cookies_to_no_other_host
+  def test_a_redirect_sends_no_cookies_to_another_host
     other = serving("/there" => response_bytes("", "Set-Cookie" => "theirs=1; Path=/"))
     server = serving("/" => redirect("http://localhost:#{other.port}/there", "Set-Cookie" => "ours=1"))
     http = client(server.url, cookies: jar, follow: true, connect_to: { "localhost" => "127.0.0.1" })
@@ -81,7 +81,7 @@ class TestCookies < TrunklineTest
     assert_equal [nil, "theirs=1"], sent(other)
   end
 
-  def test_one_for_tls_alone_does_not_go_in_clear
+  def test_a_secure_cookie_is_not_sent_without_tls
     plain = serving
     server = serve_tls do |connection|
       bytes = redirect("http://localhost:#{plain.port}/", "Set-Cookie" => "s=1; Secure", "set-cookie" => "c=2")
@@ -93,7 +93,7 @@ class TestCookies < TrunklineTest
     assert_equal "s=1; c=2", jar.header("https://localhost/")
   end
 
-  def test_the_callers_own_cookies_stand
+  def test_an_explicit_cookie_header_takes_precedence
     server = serving
     jar.set(server.url, "a=jar")
     jar.set(server.url, "b=jar")
@@ -134,7 +134,7 @@ class TestCookies < TrunklineTest
                  server.requests.map { |request| [request["Cookie"], request.body, request["Content-Type"]] }
   end
 
-  def test_a_streamed_answer_sets_cookies
+  def test_a_streamed_response_sets_cookies
     server = serving(login)
     http = client(server.url, cookies: jar)
     chunks = []
@@ -142,7 +142,7 @@ class TestCookies < TrunklineTest
     assert_equal [["in"], "sid=1"], [chunks, jar.header(server.url)]
   end
 
-  def test_what_a_server_may_not_set
+  def test_invalid_cookies_are_ignored
     server = serve("HTTP/1.1 200 OK\r\nSet-Cookie: \xFF\r\nSet-Cookie: a=1; Domain=other.test\r\nSet-Cookie: ;;\r\n" \
                    "Set-Cookie: b=1; Domain=\xFF\xFE\r\nSet-Cookie: c\"d=1\r\nContent-Length: 0\r\n\r\n".b)
     assert_equal 200, client(server.url, cookies: jar).get("/").status
@@ -163,7 +163,7 @@ class TestCookies < TrunklineTest
     assert_equal [nil] + ["sid=1"] * 60, sent(server)
   end
 
-  def test_one_jar_among_threads
+  def test_threads_share_a_jar
     count = 0
     server = serve do |connection|
       while (request = connection.read_request)
@@ -176,7 +176,7 @@ class TestCookies < TrunklineTest
     assert_equal 100, server.requests.size
   end
 
-  def test_a_session_goes_on_from_a_file
+  def test_a_session_is_restored_from_a_file
     server = serving(login)
     Dir.mktmpdir do |folder|
       client(server.url, cookies: jar).get("/login")
@@ -186,7 +186,7 @@ class TestCookies < TrunklineTest
     assert_equal [nil, "sid=1"], sent(server)
   end
 
-  def test_what_is_no_jar
+  def test_a_value_that_is_no_jar_is_refused
     error = assert_raises(Trunkline::InvalidRequest) { client(cookies: "sid=1") }
     assert_match(/\Acookies: must be true, a Trunkline::CookieJar, or false; .* headers: .*, got /, error.message)
     refute_includes error.message, "sid=1"

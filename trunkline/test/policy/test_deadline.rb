@@ -10,7 +10,7 @@ class TestDeadline < TrunklineTest
 
   def held = @held ||= serve { |connection| connection.read_request && sleep(2) }
 
-  def test_bounds_every_way_of_calling
+  def test_a_deadline_bounds_every_call_style
     each_call_style do |style, call|
       began = Trunkline::Engine.now
       error = Trunkline.deadline(0.2) { call.call(client(held.url, timeout: 10), :get, "/") }
@@ -22,14 +22,14 @@ class TestDeadline < TrunklineTest
     end
   end
 
-  def test_the_calls_own_total_counts_when_it_is_nearer
+  def test_a_shorter_total_timeout_of_the_call_applies
     each_call_style do |style, call|
       error = Trunkline.deadline(5) { call.call(client(held.url, timeout: 0.2), :get, "/") }
       assert_instance_of Trunkline::TotalTimeout, error, style
     end
   end
 
-  def test_when_it_is_over_nothing_is_sent
+  def test_no_request_is_sent_after_the_deadline
     server = serve
     each_call_style do |style, call|
       error = Trunkline.deadline(0) { call.call(client(server.url), :get, "/") }
@@ -40,7 +40,7 @@ class TestDeadline < TrunklineTest
     assert_empty server.requests
   end
 
-  def test_an_answer_in_time_is_as_without
+  def test_a_response_before_the_deadline_is_returned
     each_call_style do |style, call|
       assert_equal 200, Trunkline.deadline(5) { call.call(client(serve.url), :get, "/") }.status, style
     end
@@ -55,7 +55,7 @@ class TestDeadline < TrunklineTest
     assert_nil Trunkline.deadline.left
   end
 
-  def test_it_ends_with_its_block
+  def test_a_deadline_ends_with_its_block
     assert_raises(RuntimeError) { Trunkline.deadline(1) { raise "x" } }
     assert_nil Trunkline.deadline.left
   end
@@ -95,7 +95,7 @@ class TestDeadline < TrunklineTest
     assert_nil(Sync { Trunkline.deadline.left })
   end
 
-  def test_of_one_fiber_is_not_that_of_others
+  def test_a_deadline_of_a_fiber_does_not_apply_to_other_fibers
     Sync do
       bounded = Async { Trunkline.deadline(5) { sleep(0.01) && Trunkline.deadline.left } }
       assert_nil Trunkline.deadline.left
@@ -109,7 +109,7 @@ class TestDeadline < TrunklineTest
     assert_equal [503, 1], [response.status, response.attempts.size]
   end
 
-  def test_the_server_is_told
+  def test_deadline_header_sends_the_seconds_left
     server = serve
     http = client(server.url, timeout: 5, deadline_header: "X-Deadline")
     each_call_style do |style, call|

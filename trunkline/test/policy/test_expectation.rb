@@ -44,7 +44,7 @@ module ExpectationTests
     assert_equal "5 hello 0 ", client(server.url).put("/", body: ["hello"].each, expect: 2).body
   end
 
-  def test_a_stream_that_nobody_wanted_is_sent_by_a_retry
+  def test_a_body_stream_not_requested_by_the_server_is_sent_by_a_retry
     server = serve do |connection|
       connection.read_head_only
       next connection << response_bytes("", status: "503 Busy", "Connection" => "close") if connection.number == 1
@@ -56,19 +56,19 @@ module ExpectationTests
     assert_equal "5 hello 0 ", http.put("/", body: ["hello"].each).body
   end
 
-  def test_another_417_is_the_answer
+  def test_a_second_417_is_the_response
     server = serve { |connection| connection.read_head_only && connection << failed }
     response = client(server.url).put("/", body: "hello", expect: 2)
     assert_equal [417, 2, 2], [response.status, response.attempts.size, server.connection_count]
   end
 
-  def test_a_417_after_some_of_the_body_is_the_answer
+  def test_a_417_after_a_part_of_the_body_is_the_response
     server = serve { |connection| connection.read_head_only && connection.read_exactly(5) && connection << failed }
     response = client(server.url).put("/", body: "hello", expect: 0.1)
     assert_equal [417, 1, 1], [response.status, response.attempts.size, server.connection_count]
   end
 
-  def test_a_417_to_a_request_without_expect_is_the_answer
+  def test_a_417_to_a_request_without_expect_is_the_response
     server = serve { |connection| connection.read_request && connection << failed }
     assert_equal 1, client(server.url, expect: { above: 5 }).put("/", body: "hello").attempts.size
   end
@@ -92,7 +92,7 @@ module ExpectationTests
     end
   end
 
-  def test_100_lets_the_body_go
+  def test_a_100_starts_the_body
     server = serve do |connection|
       connection.read_head_only
       @early = connection.read_unexpected(0.1)
@@ -104,7 +104,7 @@ module ExpectationTests
     assert_nil @early
   end
 
-  def test_without_a_word_the_body_goes_after_the_wait
+  def test_without_a_response_the_body_is_sent_after_the_wait
     server = serve do |connection|
       connection.read_head_only
       connection << response_bytes(connection.read_exactly(5))
@@ -131,7 +131,7 @@ end
 class TestExpectation < TrunklineTest # rubocop:disable Style/OneClassPerFile -- the module is for two classes
   include ExpectationTests
 
-  def test_what_is_refused
+  def test_invalid_values_of_expect_are_refused
     { 0 => /\Aexpect: must be/, { over: 1 } => /\Aexpect: must be seconds, or a Hash of above: \(bytes\) and wait:/,
       { above: -1 } => /\Aexpect: above: must be an Integer from 0/, { wait: "1" } => /\Aexpect: wait: must be/ }
       .each do |value, message|

@@ -22,7 +22,7 @@ class TestHedge < TrunklineTest
     end
   end
 
-  def test_the_first_answer_is_taken
+  def test_the_first_response_is_taken
     each_call_style do |style, call|
       server = serve_with_late_firsts
       http = client(server.url, hedge: HEDGE)
@@ -52,7 +52,7 @@ class TestHedge < TrunklineTest
     end
   end
 
-  def test_an_early_answer_needs_none
+  def test_an_early_response_needs_no_hedge
     each_call_style do |style, call|
       server = serve
       http = client(server.url, hedge: { after: 5, max: 1.0 }) # longer than any delay of the machine
@@ -76,7 +76,7 @@ class TestHedge < TrunklineTest
     end
   end
 
-  def test_when_both_fail_the_error_tells_both
+  def test_the_error_lists_both_attempts_when_both_fail
     each_call_style do |style, call|
       server = serve { |connection| connection.read_request && sleep(0.3) && connection.close }
       error = call.call(client(server.url, hedge: HEDGE), :get, "/")
@@ -147,7 +147,7 @@ class TestHedge < TrunklineTest
     assert_equal server.requests.size - 100, http.stats[:hedges][server.address][:taken]
   end
 
-  def test_it_takes_a_slot_of_the_rate_or_is_not_sent
+  def test_a_hedge_takes_a_rate_slot_or_is_not_sent
     each_call_style do |style, call|
       server = serve_with_late_firsts(0.4)
       http = client(server.url, hedge: { after: 0.1, max: 1.0 }, rate: { per_second: 0.5, burst: 3 })

@@ -78,7 +78,7 @@ class TestHedgeOfManyStreams < TrunklineTest
     assert_operator http.stats[:hedges].values.last[:p95], :<, 0.2
   end
 
-  def test_what_a_block_raises_ends_both
+  def test_an_exception_of_a_callback_ends_both_attempts
     server = serve_heads(2, 0) { |number, connection| whole(number, connection) && sleep(1) }
     http = client(server.url, hedge: HEDGE)
     results = http.batch do |batch|
@@ -89,7 +89,7 @@ class TestHedgeOfManyStreams < TrunklineTest
     assert_equal 0, http.stats[:in_use]
   end
 
-  def test_an_answer_that_breaks_off
+  def test_a_response_that_breaks_off
     server = serve_heads(0.6, 0) { |_, connection| connection << piece("begun") && connection.close }
     http = client(server.url, hedge: HEDGE, retry: { backoff: 0.01..0.02 })
     error = CALL_STYLES[:batch].call(http, "/", taken = +"")
@@ -98,7 +98,7 @@ class TestHedgeOfManyStreams < TrunklineTest
     assert_equal 0, http.stats[:in_use]
   end
 
-  def test_one_that_fails_leaves_the_other
+  def test_a_failed_attempt_leaves_the_other_running
     count = 0
     server = serve do |connection|
       connection.read_request

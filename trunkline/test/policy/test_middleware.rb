@@ -47,7 +47,7 @@ class TestMiddleware < TrunklineTest
   end
 
   # The exchange has only the time that the middleware has left.
-  def test_a_total_timeout_tells_the_time_that_was_given
+  def test_a_total_timeout_reports_the_configured_time
     each_call_style do |style, call|
       http = client(serve(&:stall).url, timeout: 0.5, use: ->(request, forward) { sleep(0.2) && forward.call(request) })
       error = call.call(http, :get, "/")
@@ -75,18 +75,18 @@ class TestMiddleware < TrunklineTest
     end
   end
 
-  def test_answering_without_forwarding
-    answering = lambda do |request, _|
+  def test_a_middleware_may_respond_without_forwarding
+    responding = lambda do |request, _|
       Trunkline::Response.build(request: request, status: 203, headers: { "X-Made" => "1" }, body: "made")
     end
     each_call_style do |style, call|
       server = serve
-      response = call.call(client(server.url, use: answering), :get, "/")
+      response = call.call(client(server.url, use: responding), :get, "/")
       assert_equal [203, "made", "1"], [response.status, response.body, response["X-Made"]], style
       assert_empty server.requests, style
     end
     chunks = []
-    client(serve.url, use: answering).get("/") { |chunk| chunks << chunk }
+    client(serve.url, use: responding).get("/") { |chunk| chunks << chunk }
     assert_equal "made", chunks.join
   end
 
@@ -131,7 +131,7 @@ class TestMiddleware < TrunklineTest
     end
   end
 
-  def test_waiting_holds_nobody_up
+  def test_a_waiting_middleware_does_not_delay_other_requests
     waiting = ->(request, forward) { Trunkline.sleep(0.3) || forward.call(request) }
     http = client(serve.url, use: waiting)
     began = Trunkline::Engine.now
@@ -174,7 +174,7 @@ class TestMiddleware < TrunklineTest
     end
   end
 
-  def test_what_a_middleware_may_not_do
+  def test_invalid_values_of_a_middleware_are_refused
     { ->(_, _) {} => /use: must be a middleware that returns a Response, got NilClass/,
       ->(_, forward) { forward.call("x") } => /forward: must be a Request, got String/,
       ->(request, forward) { forward.call(request.with(method: "GET /")) } => /method: must be/,
@@ -187,7 +187,7 @@ class TestMiddleware < TrunklineTest
     end
   end
 
-  def test_what_is_no_middleware
+  def test_a_value_that_is_no_middleware_is_refused
     [3, ->(one) { one }, [:sym]].each do |value|
       error = assert_raises(Trunkline::InvalidRequest) { client("http://a.test", use: value) }
       assert_match(/use: /, error.message)

@@ -6,7 +6,7 @@ require_relative "../test_helper"
 class TestRaise < TrunklineTest
   MISSING = "no such thing"
 
-  def test_a_call_raises_when_it_is_asked_to
+  def test_a_call_with_raise_raises_on_an_error_status
     server = serve(response_bytes(MISSING, status: "404 Not Found"))
     assert_equal 404, client(server.url).get("/").status
     error = assert_raises(Trunkline::ClientError) { client(server.url).get("/", raise: true) }
@@ -43,13 +43,13 @@ class TestRaise < TrunklineTest
     assert_equal 0, http.stats[:connections]
   end
 
-  def test_an_answer_that_is_no_error_goes_to_the_block
+  def test_a_successful_response_is_streamed_to_the_block
     chunks = []
     response = client(serve(response_bytes("fine")).url).get("/", raise: true) { |chunk| chunks << chunk }
     assert_equal ["fine", 200], [chunks.join, response.status]
   end
 
-  def test_the_last_answer_of_redirects_counts
+  def test_the_last_response_of_redirects_counts
     server = serve do |connection|
       while (request = connection.read_request)
         connection << (request.target == "/" ? redirect("/gone") : response_bytes("", status: "410 Gone"))
@@ -64,7 +64,7 @@ class TestRaise < TrunklineTest
     assert_kind_of Trunkline::ClientError, results.dig(0, 1)
   end
 
-  def test_a_challenge_that_is_answered_raises_nothing
+  def test_an_answered_challenge_does_not_raise
     challenge = response_bytes("", "WWW-Authenticate" => 'Digest realm="a", nonce="b", qop="auth"', status: "401 Who")
     server = serve do |connection|
       while (request = connection.read_request)

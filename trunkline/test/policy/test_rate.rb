@@ -30,14 +30,14 @@ class TestRate < TrunklineTest
 
   # Records the calls of a store that keeps turns outside of the process.
   class NotedStore
-    attr_reader :asked
+    attr_reader :calls
 
     def initialize
-      @asked = Thread::Queue.new
+      @calls = Thread::Queue.new
     end
 
     def pace(*settings)
-      @asked << settings
+      @calls << settings
       self
     end
 
@@ -45,26 +45,26 @@ class TestRate < TrunklineTest
 
     def delay(_now) = 0.0
 
-    def learn(_slot, response, _now) = @asked << response.status
+    def learn(_slot, response, _now) = @calls << response.status
 
-    def ended(slot) = @asked << slot
+    def ended(slot) = @calls << slot
   end
 
-  def test_a_store_is_asked_and_told_the_end_of_each_request
+  def test_a_store_reserves_slots_and_gets_the_status_of_each_request
     server, = serve_noting_times
     store = NotedStore.new
     http = client(server.url, rate: { per_second: 20, store: store })
     http.get("/")
     label = server.url[%r{//([^/]*)}, 1]
 
-    assert_equal [[label, 20.0, 1], 200, :slot], Array.new(store.asked.size) { store.asked.pop }
+    assert_equal [[label, 20.0, 1], 200, :slot], Array.new(store.calls.size) { store.calls.pop }
     assert_raises(Trunkline::Error) { client("http://127.0.0.1:1", rate: { store: store }).get("/") }
-    assert_equal [["127.0.0.1:1", nil, nil], :slot], Array.new(store.asked.size) { store.asked.pop }
+    assert_equal [["127.0.0.1:1", nil, nil], :slot], Array.new(store.calls.size) { store.calls.pop }
     error = assert_raises(Trunkline::InvalidRequest) { client("http://127.0.0.1:1", rate: { store: 5 }) }
     assert_match(/store: must be an object with pace/, error.message)
   end
 
-  def test_requests_start_at_the_rate_whoever_sends_them
+  def test_requests_start_at_the_rate_in_every_call_style
     server, times = serve_noting_times
     http = client(server.url, rate: { per_second: 20, burst: 2 })
     { alone: -> { 8.times { http.get("/") } },
@@ -82,7 +82,7 @@ class TestRate < TrunklineTest
     end
   end
 
-  def test_who_comes_first_goes_first
+  def test_calls_start_in_the_order_of_their_arrival
     server = serve
     http = client(server.url, rate: { per_second: 10, burst: 1 })
     http.get("/first")
@@ -110,7 +110,7 @@ class TestRate < TrunklineTest
     end
   end
 
-  def test_each_limit_of_time_bounds_the_wait
+  def test_queue_timeout_and_deadline_bound_the_wait
     http = client(serve.url, rate: { per_second: 2, burst: 1 })
     http.get("/")
     assert_raises(Trunkline::QueueTimeout) { http.get("/", timeout: { queue: 0.1, total: 10 }) }
@@ -125,7 +125,7 @@ class TestRate < TrunklineTest
     assert_operator times.call.each_cons(2).map { |one, two| two - one }.min, :>, 0.15
   end
 
-  def test_only_its_origin_is_held_back
+  def test_only_the_limited_origin_is_delayed
     slow = serve
     quick = serve
     key = ->(request) { "slow" if request.uri.to_s.start_with?(slow.url) }
@@ -159,7 +159,7 @@ class TestRate < TrunklineTest
     assert_operator pulled, :<=, 4 + 2
   end
 
-  def test_what_a_call_waited_is_told
+  def test_the_wait_for_a_slot_is_reported_in_attempts
     http = client(serve.url, rate: { per_second: 1, burst: 1 })
     http.get("/")
     assert_includes 0.1..2.0, http.get("/").attempts.first.waited
@@ -199,7 +199,7 @@ class TestRate < TrunklineTest
     assert_equal 200, client(servers.first.url, rate: { per_second: 1 }).get("/").status
   end
 
-  def test_a_waiter_that_leaves_gives_its_turn_back
+  def test_a_waiting_call_that_times_out_releases_its_slot
     server = serve
     http = client(server.url, rate: { per_second: 1, burst: 1 })
     http.get("/")
@@ -284,13 +284,13 @@ class TestRate < TrunklineTest
     assert_equal({ 200 => 8 }, threads.flat_map(&:value).tally)
   end
 
-  def test_requests_that_the_server_counts_late_are_taken_off
+  def test_requests_that_the_server_counts_late_are_subtracted
     server = serve_limited(10, period: 2, slow: [0.1, 0.2], &FIELDS[:draft])
     http = client(server.url, rate: :server)
     assert_equal({ 200 => 15 }, http.map(["/"] * 15, concurrency: 4).map(&:status).tally)
   end
 
-  def test_retry_after_holds_all_calls_back
+  def test_retry_after_delays_all_calls
     server = serve_sequence("/" => [response_bytes("", status: "429 Slow", "Retry-After" => 1), response_bytes])
     http = client(server.url, rate: true)
     assert_equal 429, http.get("/").status
@@ -311,7 +311,7 @@ class TestRate < TrunklineTest
     assert_equal 1, server.requests.size
   end
 
-  def test_nothing_is_learnt_where_nothing_is_told
+  def test_a_server_without_rate_limit_fields_is_not_limited
     http = client(serve.url, rate: :server)
     assert_operator took { assert_equal [200] * 50, http.map(["/"] * 50).map(&:status) }, :<, 2
   end

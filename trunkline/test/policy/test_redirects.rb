@@ -43,7 +43,7 @@ class TestRedirects < TrunklineTest
     end
   end
 
-  def test_the_answer_tells_its_way
+  def test_a_response_lists_its_redirects
     server = serve_routes("/" => redirect("/a"), "/a" => redirect("b?x=1"), "/b?x=1" => response_bytes("end"))
     response = client(server.url, follow: 5).get("/")
     assert_equal "end", response.body
@@ -59,7 +59,7 @@ class TestRedirects < TrunklineTest
     end
   end
 
-  def test_a_redirect_without_location_is_the_answer
+  def test_a_redirect_without_location_is_the_response
     server = serve(response_bytes("here", status: "302 Found"))
     assert_equal "here", client(server.url, follow: 5).get("/").body
   end
@@ -67,13 +67,13 @@ class TestRedirects < TrunklineTest
   { "/root" => "/root", "beside" => "/dir/beside", "../up" => "/up", "?q=2" => "/dir/page?q=2", "." => "/dir/",
     "/a b" => "/a%20b", "/ü" => "/%C3%BC" }.each do |location, target|
     define_method(:"test_location_#{location.inspect}") do
-      server = serve { |connection| answer_first_with(connection, redirect(location)) }
+      server = serve { |connection| respond_first_with(connection, redirect(location)) }
       client(server.url, follow: 1).get("/dir/page?q=1")
       assert_equal target, server.requests[1].target
     end
   end
 
-  def test_a_location_that_differs_by_its_fragment_alone_is_a_loop
+  def test_a_location_that_differs_only_by_its_fragment_is_a_loop
     server = serve(redirect("#part"))
     assert_raises(Trunkline::RedirectLoop) { client(server.url, follow: 1).get("/dir/page?q=1") }
     assert_equal 1, server.requests.size
@@ -161,7 +161,7 @@ class TestRedirects < TrunklineTest
       assert_empty plain.requests
     end
 
-    define_method(:"test_a_body_goes_on_from_https_to_http_when_asked_by_#{name}") do
+    define_method(:"test_redirect_body_to_http_repeats_the_body_by_#{name}") do
       plain = serve
       secure = serve_tls(redirect(plain.url, status: "307 X"))
       http = secure_client(secure.url, follow: 5)
@@ -170,7 +170,7 @@ class TestRedirects < TrunklineTest
     end
   end
 
-  def test_credentials_stay_refused_when_a_body_may_go_on
+  def test_redirect_body_to_http_does_not_permit_credentials
     plain = serve
     secure = serve_tls(redirect(plain.url, status: "307 X"))
     http = secure_client(secure.url, follow: 5, bearer: "secret", redirect_body_to_http: true)
@@ -219,7 +219,7 @@ class TestRedirects < TrunklineTest
     refute_includes other.raw_requests.join, "secret"
   end
 
-  def test_credentials_go_along_within_their_origin
+  def test_credentials_are_sent_within_their_origin
     server = serve_routes("/" => redirect("/next"))
     client(server.url, follow: 5, credential_headers: ["X-Own-Token"]).get("/", headers: SECRETS)
     SECRETS.each { |name, value| assert_equal value, server.requests.last[name], name }
@@ -247,7 +247,7 @@ class TestRedirects < TrunklineTest
   { "/gr\xFCn?\xFF=\xFE" => "/gr%FCn?%FF=%FE", "/gr\xC3\xBCn#\xFF" => "/gr%C3%BCn", "?\xC3\xBC" => "/?%C3%BC",
     "sch\xFCn:x" => "/sch%FCn:x" }.each do |location, target|
     define_method(:"test_location_of_bytes_#{location.dump}") do
-      server = serve { |connection| answer_first_with(connection, redirect(location.b)) }
+      server = serve { |connection| respond_first_with(connection, redirect(location.b)) }
       assert_equal 200, client(server.url, follow: 1).get("/").status
       assert_equal target, server.requests.last.target
     end
@@ -272,7 +272,7 @@ class TestRedirects < TrunklineTest
   end
 
   def test_userinfo_in_a_location_is_not_sent
-    server = serve { |connection| answer_first_with(connection, redirect("http://user:pass@#{server_name(connection)}/next")) }
+    server = serve { |connection| respond_first_with(connection, redirect("http://user:pass@#{server_name(connection)}/next")) }
     client(server.url, follow: 5).get("/")
     assert_equal %w[/ /next], server.requests.map(&:target)
     assert_nil server.requests.last["Authorization"]
@@ -292,7 +292,7 @@ class TestRedirects < TrunklineTest
     assert_equal 1, server.connection_count
   end
 
-  def test_streaming_starts_with_the_final_answer
+  def test_streaming_starts_with_the_final_response
     server = serve_routes("/" => response_bytes("not this", status: "302 Found", "Location" => "/next"),
                           "/next" => response_bytes("this"))
     chunks = []
@@ -311,7 +311,7 @@ class TestRedirects < TrunklineTest
     end
   end
 
-  def answer_first_with(connection, bytes)
+  def respond_first_with(connection, bytes)
     connection.read_request
     connection << bytes
     connection << response_bytes while connection.read_request

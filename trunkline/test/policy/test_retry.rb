@@ -23,7 +23,7 @@ class TestRetry < TrunklineTest
     end
   end
 
-  def test_each_attempt_is_told_whole
+  def test_each_attempt_is_reported_with_its_times
     server = serve_sequence("/" => [BUSY, response_bytes("fine")])
     before = Time.now
     first, second = client(server.url, retry: { backoff: 0.06..0.06 }).get("/").attempts
@@ -52,7 +52,7 @@ class TestRetry < TrunklineTest
     end
   end
 
-  def test_what_may_not_be_repeated_is_sent_once
+  def test_unsafe_methods_are_sent_once
     each_call_style do |style, call|
       server = serve_sequence("/" => [BUSY], "/closed" => [nil])
       http = client(server.url, retry: QUICK)
@@ -62,7 +62,7 @@ class TestRetry < TrunklineTest
     end
   end
 
-  def test_what_the_server_has_not_seen_is_repeated
+  def test_a_post_that_was_not_sent_is_repeated
     each_call_style do |style, call|
       error = call.call(client("http://127.0.0.1:#{refused_port}", retry: QUICK), :post, "/", body: "x")
       assert_instance_of Trunkline::ConnectError, error, style
@@ -167,7 +167,7 @@ class TestRetry < TrunklineTest
     assert_operator Trunkline::Engine.now - began, :<, waited
   end
 
-  def test_what_is_repeated_can_be_chosen
+  def test_statuses_methods_and_errors_to_repeat_can_be_chosen
     server = serve_sequence("/" => [BUSY, response_bytes],
                             "/500" => [response_bytes("", status: "500 Oh"), response_bytes],
                             "/post" => [BUSY, response_bytes], "/closed" => [nil, response_bytes])

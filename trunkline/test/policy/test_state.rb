@@ -13,7 +13,7 @@ class TestPolicyState < TrunklineTest
 
   def state(key) = State.of(:test, key) { Object.new }
 
-  def test_those_used_longest_ago_are_forgotten
+  def test_the_least_recently_used_states_are_removed
     first = state(0)
     second = state(1)
     (2...State::MOST).each { |key| state(key) }
@@ -24,7 +24,7 @@ class TestPolicyState < TrunklineTest
     refute_same second, state(1)
   end
 
-  def test_what_cannot_be_made_is_not_known
+  def test_a_state_whose_block_raises_is_not_stored
     assert_raises(IOError) { State.of(:test, 0) { raise IOError } }
     assert_empty State.all(:test)
     assert_same state(0), state(0)

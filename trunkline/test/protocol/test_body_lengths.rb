@@ -16,7 +16,7 @@ class TestBodyLengths < TrunklineTest
     end
   end
 
-  def test_what_comes_instead_of_the_usual_body
+  def test_other_responses_than_the_expected_body
     usual = bytes_of(5000)
     packed = Zlib.gzip(bytes_of(3000))
     others = {
@@ -45,7 +45,7 @@ class TestBodyLengths < TrunklineTest
     assert_equal bytes_of(5000), http.get("/").body.b
   end
 
-  def test_bodies_are_not_shared_by_answers
+  def test_responses_do_not_share_bodies
     server = serve(script: [Array.new(3) { |number| [:read, response_bytes(number.to_s * 5000)] }.flatten])
     http = client(server.url)
     bodies = Array.new(3) { http.get("/").body }
@@ -66,7 +66,7 @@ class TestBodyLengths < TrunklineTest
     end
   end
 
-  def test_the_usual_answer_cut_anywhere
+  def test_the_expected_response_split_at_any_byte
     usual = response_bytes(bytes_of(1200))
     head = usual.index("\r\n\r\n") + 4
     cuts = [1, 20, head - 2, head - 1, head, head + 1, head + 2, head + 600, usual.bytesize - 1]
@@ -77,7 +77,7 @@ class TestBodyLengths < TrunklineTest
     assert_equal 1, server.connection_count
   end
 
-  def test_informational_answers_before_the_usual_one
+  def test_informational_responses_before_the_expected_one
     usual = response_bytes(bytes_of(5000))
     early = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
     each_client([usual, "HTTP/1.1 102 Processing\r\n\r\n#{usual}", usual, early + usual, usual]) do |get|
@@ -90,7 +90,7 @@ class TestBodyLengths < TrunklineTest
     assert_equal ["</a>"], reported
   end
 
-  def test_what_follows_the_usual_body_is_nobodys_answer
+  def test_bytes_after_the_expected_body_are_not_the_next_response
     usual = response_bytes(bytes_of(5000))
     others = [response_bytes(bytes_of(4999)) + "!", usual + "x", usual + response_bytes("another's")]
     others.each do |other|
@@ -102,7 +102,7 @@ class TestBodyLengths < TrunklineTest
     end
   end
 
-  def test_the_usual_place_does_not_widen_the_limit_of_a_body
+  def test_the_expected_length_does_not_raise_the_body_limit
     script = [[:read, response_bytes(bytes_of(5000)), :read, chunked_response(bytes_of(5001))]]
     http = client(serve(script: script).url, max_body_bytes: 5000)
     http.get("/")

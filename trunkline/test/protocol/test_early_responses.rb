@@ -7,7 +7,7 @@ class TestEarlyResponses < TrunklineTest
   PIECE = "x" * 65_536
   MANY = 300 # pieces: far more than the socket buffers of both sides can hold
 
-  def test_a_refusal_while_the_body_is_sent_is_read_and_given
+  def test_a_refusal_while_the_body_is_sent_is_returned
     server = serve(script: [[:read_head_only, too_large, :stall], [:read, response_bytes("next")]])
     http = client(server.url)
     response = http.post("/", body: pieces)
@@ -21,7 +21,7 @@ class TestEarlyResponses < TrunklineTest
     assert_equal 413, client(server.url).post("/", body: pieces).status
   end
 
-  def test_a_refusal_followed_by_a_reset_is_still_given
+  def test_a_refusal_followed_by_a_reset_is_still_returned
     server = serve(script: [[:read_head_only, too_large, 0.2, :reset]])
     assert_equal 413, client(server.url).post("/", body: pieces(pause: 0.05, count: 20)).status
   end
@@ -82,7 +82,7 @@ class TestEarlyResponses < TrunklineTest
     assert_equal 100 * PIECE.bytesize, response.body.bytesize
   end
 
-  def test_the_body_waits_for_continue_when_asked
+  def test_the_body_waits_for_continue_with_expect
     server = serve do |connection|
       connection.read_head_only
       @early = connection.read_unexpected(0.2)
@@ -105,7 +105,7 @@ class TestEarlyResponses < TrunklineTest
     assert_equal "hello", response.body
   end
 
-  def test_a_final_answer_instead_of_continue_keeps_the_body_here
+  def test_a_final_response_instead_of_continue_suppresses_the_body
     server = serve do |connection|
       connection.read_head_only
       connection << response_bytes("no", status: "401 Unauthorized")
@@ -127,20 +127,20 @@ class TestEarlyResponses < TrunklineTest
     assert_equal(["</a.css>", "</b.js>"], response.early_hints.map { |headers| headers["Link"] })
   end
 
-  def test_early_hints_are_handed_over_before_the_answer
+  def test_early_hints_are_passed_on_before_the_response
     seen = Queue.new
     server = serve(script: [[:read, hints("</a>"), ->(_) { seen.pop }, response_bytes("after them")]])
     assert_equal "after them", client(server.url).get("/", early_hints: ->(hints) { seen << hints }).body
   end
 
-  def test_other_informational_answers_are_skipped
+  def test_other_informational_responses_are_skipped
     bytes = "HTTP/1.1 102 Processing\r\nX: 1\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
     response = client(serve(bytes + response_bytes("page")).url).get("/")
     assert_equal "page", response.body
     assert_nil response["X"]
   end
 
-  def test_a_flood_of_informational_answers_is_stopped
+  def test_a_flood_of_informational_responses_is_refused
     server = serve do |connection|
       connection.read_request
       loop { connection << ("HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n" * 100) }

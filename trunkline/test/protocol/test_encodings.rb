@@ -65,7 +65,7 @@ class TestEncodings < TrunklineTest
     assert_equal "onetwothree", get(%w[one two three].map { |text| Zlib.gzip(text) }.join, "gzip").body
   end
 
-  def test_gzip_whose_second_member_is_cut
+  def test_gzip_with_a_truncated_second_member
     assert_raises(Trunkline::DecodeError) { get(Zlib.gzip("one") + Zlib.gzip("two")[0..-3], "gzip") }
   end
 
@@ -99,7 +99,7 @@ class TestEncodings < TrunklineTest
     assert_equal TEXT * 2, get(ZSTD * 2, "zstd").body
   end
 
-  def test_what_says_gzip_and_is_not
+  def test_a_body_labelled_gzip_that_is_not_gzip
     assert_raises(Trunkline::DecodeError) { get(TEXT, "gzip") }
   end
 
@@ -125,7 +125,7 @@ class TestEncodings < TrunklineTest
     assert_raises(Trunkline::DecodeError) { get(bytes, (["gzip"] * 10).join(", ")) }
   end
 
-  def test_an_unknown_coding_is_given_as_it_is
+  def test_a_body_of_unknown_coding_is_not_decoded
     response = get("secret", "rot13")
     assert_equal %w[secret rot13], [response.body, response["Content-Encoding"]]
   end

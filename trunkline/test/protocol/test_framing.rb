@@ -25,14 +25,14 @@ class TestFraming < TrunklineTest
   each_row(TOO_LARGE, "in_one_piece")
   each_row(ENDED, "until_the_end")
 
-  def test_bytes_after_an_answer_to_head_are_no_answer
+  def test_bytes_after_a_response_to_head_are_no_response
     server = serve_hostile { |connection| connection << (response_bytes("body that HEAD must not have") + POISON) }
     http = client(server.url)
     assert_equal "", http.head("/").body
     assert_right(http)
   end
 
-  def test_an_error_says_what_came_for_a_status_line
+  def test_the_error_quotes_a_malformed_status_line
     { "GET /7 HTTP/1.1\r\n" => '"GET /7 HTTP/1.1\x0D\x0A"', "\x15\x03\x01\x00\xff" => '"\x15\x03\x01\x00\xFF"',
       "HTTP/1.1 \"a\\\r\n" => '"HTTP/1.1 \x22a\x5C\x0D\x0A"', "x" * 50 => "\"#{"x" * 24}\"" }.each do |bytes, quoted|
       error = assert_raises(Trunkline::InvalidResponse) { client(serve(bytes.b).url).get("/") }
@@ -40,7 +40,7 @@ class TestFraming < TrunklineTest
     end
   end
 
-  def test_bytes_after_no_content_are_no_answer
+  def test_bytes_after_no_content_are_no_response
     server = serve_hostile { |connection| connection << ("HTTP/1.1 204 X\r\n\r\nEVIL" + POISON) }
     http = client(server.url)
     assert_equal "", http.get("/").body
@@ -50,7 +50,7 @@ class TestFraming < TrunklineTest
   ODD = ["Content-Length: 2, 5", "Content-Length: two", "Transfer-Encoding: gzip",
          "Content-Length: 2\r\nTransfer-Encoding: chunked"].freeze
 
-  def test_head_has_no_body_whatever_its_answer_says
+  def test_a_response_to_head_has_no_body_with_any_framing
     ODD.each do |fields|
       server = serve_hostile { |connection| connection << (FramingTable.head(fields) + POISON) }
       http = client(server.url)
@@ -71,7 +71,7 @@ class TestFraming < TrunklineTest
     assert_match(/\A5 +6\z/, client(serve(trailers).url).get("/").trailers["X-C"])
   end
 
-  def test_a_length_is_forgotten_after_its_answer
+  def test_content_length_applies_only_to_its_response
     server = serve do |connection|
       while (request = connection.read_request)
         head = "HTTP/1.1 200 OK\r\nContent-Length: 123\r\n\r\n"

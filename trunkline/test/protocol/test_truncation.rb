@@ -37,7 +37,7 @@ class TestTruncation < TrunklineTest
     end
   end
 
-  def test_the_message_says_how_much_was_missing
+  def test_the_message_reports_received_and_expected_bytes
     server = serve(script: [[:read, CASES[:content_length_short], :close]])
     error = assert_raises(Trunkline::TruncatedBody) { client(server.url).get("/") }
     assert_match(/\b10\b/, error.message)
@@ -112,7 +112,7 @@ class TestTruncation < TrunklineTest
     assert_equal "0123456789", seen
   end
 
-  def test_an_end_between_early_hints_and_the_answer
+  def test_an_end_between_early_hints_and_the_response
     %i[close reset].each do |way|
       server = serve(script: [[:read, HINTS, 0.05, way]])
       assert_raises_with(Trunkline::ConnectionClosed, sent: :all, attempt: 1) { client(server.url).get("/") }

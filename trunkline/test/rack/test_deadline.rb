@@ -35,7 +35,7 @@ class TestRackDeadline < TrunklineTest
     serve_rack(&Deadline.new(app, **options).method(:call))
   end
 
-  def test_it_bounds_the_calls_of_the_application
+  def test_the_deadline_bounds_calls_of_the_application
     service = serve
     front = client(application(service).url)
     response = front.get("/", headers: { "X-Deadline" => "2" })
@@ -45,14 +45,14 @@ class TestRackDeadline < TrunklineTest
     assert_operator left, :>, 1.0
   end
 
-  def test_from_one_service_to_the_next
+  def test_the_deadline_passes_from_one_service_to_the_next
     service = serve
     front = client(application(service).url, deadline_header: "X-Deadline", timeout: 20)
     assert_equal 200, Trunkline.deadline(3) { front.get("/") }.status
     assert_includes 1.5..3.0, Float(service.requests.last["X-Deadline"])
   end
 
-  def test_what_is_over
+  def test_a_deadline_in_the_past_returns_504
     service = serve
     front = client(application(service).url)
     ["0", "-3", (Time.now - 5).utc.iso8601].each do |text|
@@ -62,7 +62,7 @@ class TestRackDeadline < TrunklineTest
     assert_empty service.requests
   end
 
-  def test_without_the_field_or_with_a_bad_one_there_is_none
+  def test_a_missing_or_malformed_field_sets_no_deadline
     front = client(application(serve).url)
     assert_equal "200 ", front.get("/").body
     assert_equal "200 ", front.get("/", headers: { "X-Deadline" => "soon" }).body

@@ -2,6 +2,7 @@
 
 require "objspace"
 require_relative "../test_helper"
+require "trunkline/stubs"
 require_relative "../support/batch_tests"
 
 class TestBatch < TrunklineTest
@@ -52,7 +53,7 @@ class TestBatch < TrunklineTest
   end
 
   # Beyond this number, waiting content would be kept twice: in the caller's request, and composed.
-  def test_few_of_those_with_content_stay_composed_while_they_wait
+  def test_few_waiting_requests_with_a_body_are_built_in_advance
     most = Trunkline::Scheduler::COMPOSED_WITH_CONTENT
     [[{ body: "x" }, most], [{}, most + 10]].each do |options, kept|
       waiting = nil
@@ -68,7 +69,7 @@ class TestBatch < TrunklineTest
   end
 
   # All requests are ready in the same step: each body is asked for its first piece when its connection opens.
-  def test_what_some_bodies_raise_keeps_none_from_its_own_answer
+  def test_bodies_that_raise_do_not_affect_other_responses
     server = serve
     bodies = Array.new(20) do |index|
       Enumerator.new { |out| index.odd? ? raise(KeyError, "body #{index}") : out << "body #{index}" }
@@ -129,7 +130,7 @@ class TestBatch < TrunklineTest
     assert_equal ["/first"], server.requests.map(&:target)
   end
 
-  def test_what_is_kept_waits_for_nobody_and_holds_nobody_up
+  def test_cached_responses_neither_wait_nor_delay_other_requests
     server = serve_kept
     http = client(server.url, cache: true, timeout: 1)
     http.get("/kept")
@@ -146,7 +147,7 @@ class TestBatch < TrunklineTest
     assert_equal %w[/kept /new], server.requests.map(&:target)
   end
 
-  def test_what_is_kept_takes_nothing_of_a_rate
+  def test_cached_responses_take_no_rate_slot
     http = client(serve_kept.url, cache: true)
     http.get("/kept")
     seconds, results = timed { http.map(["/kept"] * 40, rate: 10) }
@@ -229,7 +230,7 @@ class TestBatch < TrunklineTest
     assert_equal %w[/1 /2 /3].map { |request| [request, 200] }, seen.sort
   end
 
-  def test_contexts_are_yielded_in_the_place_of_requests
+  def test_contexts_are_yielded_instead_of_requests
     source = Struct.new(:left, :context) do
       def next_request = (self.context = left.shift)&.fetch(:url)
     end
@@ -275,5 +276,29 @@ class TestBatch < TrunklineTest
     before = Memory.bytes_of_objects
     20_000.times { |number| batch.get("/#{number}", &taken) }
     assert_operator (Memory.bytes_of_objects - before) / 20_000, :<=, 1024
+  end
+
+  def test_requests_that_a_thread_adds_while_runs_begin_and_end_get_their_responses
+    http = client("http://a.test")
+    Trunkline::Stubs.use do |stubs|
+      stubs.on(/a\.test/).answer(200)
+      10.times do
+        batch = http.batch
+        adder = Thread.new { 150.times { |number| batch.get("/#{number}") && Thread.pass } }
+        batch.run while adder.alive?
+        adder.join
+        assert_equal [200] * 150, batch.run.map { |result| result.is_a?(Trunkline::Response) ? result.status : result }
+      end
+    end
+  end
+
+  def test_requests_that_threads_add_before_a_run
+    http = client("http://a.test")
+    Trunkline::Stubs.use do |stubs|
+      stubs.on(/a\.test/).answer(200)
+      batch = http.batch
+      Array.new(4) { Thread.new { 500.times { batch.get("/") } } }.each(&:join)
+      assert_equal [200] * 2000, batch.run.map(&:status)
+    end
   end
 end

@@ -45,14 +45,14 @@ class TestBatchStreams < TrunklineTest
     end
   end
 
-  def test_what_the_check_has_composed_is_sent
+  def test_a_json_body_is_encoded_once
     contents = Array.new(3) { Counted.new }
     server = serve
     client(server.url).each(contents.map { |content| [:post, "/", { json: content }] }) { |_, _| nil }
     assert_equal [["{}", 1]] * 3, server.requests.map(&:body).zip(contents.map(&:times))
   end
 
-  def test_each_of_a_long_array_is_sent_once
+  def test_each_request_of_a_long_array_is_sent_once
     server = serve
     bodies = Array.new(Trunkline::Scheduler::COMPOSED + 10, &:to_s)
     results = client(server.url).map(bodies.map { |body| [:post, "/", { body: body }] }, concurrency: 20)

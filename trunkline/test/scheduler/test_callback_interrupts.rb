@@ -79,14 +79,14 @@ class TestCallbackInterrupts < TrunklineTest
     end
   end
 
-  def test_a_throw_that_nobody_catches_is_an_error_of_its_own_request
+  def test_an_uncaught_throw_is_the_error_of_its_request
     body = Enumerator.new { |_| throw :nobody }
     failed, other = @http.map([[:post, "/", { body: body }], "/"])
     assert_instance_of UncaughtThrowError, failed
     assert_equal 200, other.status
   end
 
-  def test_what_is_interrupted_is_named
+  def test_interrupted_requests_are_listed_as_cancelled
     reached = Queue.new
     batch = @http.batch
     batch.get("/stall")
@@ -98,7 +98,7 @@ class TestCallbackInterrupts < TrunklineTest
     assert_empty batch.errors
   end
 
-  def test_an_interrupt_that_the_block_wraps_is_one_still
+  def test_an_interrupt_wrapped_by_the_block_still_interrupts
     error = assert_raises(KeyError) do
       Timeout.timeout(GIVEN, Interruption) do
         in_block(lambda do
@@ -111,7 +111,7 @@ class TestCallbackInterrupts < TrunklineTest
     assert_instance_of Interruption, error.cause
   end
 
-  def test_an_interrupt_that_the_block_takes_for_itself_is_none
+  def test_an_interrupt_rescued_by_the_block_does_not_end_the_batch
     taken = 0
     results = @http.batch do |batch|
       batch.get("/") do
@@ -125,35 +125,35 @@ class TestCallbackInterrupts < TrunklineTest
   end
 
   # Like Net::HTTP's timeout for opening a connection.
-  def test_a_limit_of_time_of_the_blocks_own_ends_its_own_request_alone
-    answered = 0
+  def test_a_timeout_inside_a_block_ends_only_its_request
+    completed = 0
     error = assert_raises(Interruption) do
       @http.batch do |batch|
         batch.get("/") { Timeout.timeout(0.05, Interruption) { sleep } }
-        batch.get("/") { batch.get("/next") { answered += 1 } }
+        batch.get("/") { batch.get("/next") { completed += 1 } }
       end
     end
     assert_equal "execution expired", error.message
-    assert_equal 1, answered
+    assert_equal 1, completed
   end
 
   # An exception raised in another thread from outside is an ordinary error when it is raised again here.
-  def test_what_interrupted_another_thread_is_an_error_here
+  def test_an_interrupt_of_another_thread_is_an_ordinary_error
     other = Thread.new { @http.each(%w[/stall]) { nil } }
     other.report_on_exception = false
     @server.wait_for_requests(1)
     other.raise(Interruption)
-    answered = 0
+    completed = 0
     assert_raises(Interruption) do
       @http.batch do |batch|
         batch.get("/") { other.value }
-        batch.get("/") { batch.get("/next") { answered += 1 } }
+        batch.get("/") { batch.get("/next") { completed += 1 } }
       end
     end
-    assert_equal 1, answered
+    assert_equal 1, completed
   end
 
-  def test_no_other_body_is_asked_after_an_interrupt
+  def test_no_other_body_is_read_after_an_interrupt
     calls = Queue.new
     lasting = -> { (calls << true) && sleep }
     assert_raises(Interruption) do

@@ -12,7 +12,7 @@ class TestCapacity < TrunklineTest
     assert_equal [1, 2], results(scheduler)
   end
 
-  def test_room_is_for_one_request
+  def test_capacity_for_one_request
     scheduler, reader = scheduler_with_room
     scheduler.add(reader.read("/first", 1))
     scheduler.add(reader.read("/second", 2))

@@ -11,11 +11,11 @@ class TestFairness < TrunklineTest
   PIECE = "x" * 65_536
 
   def test_an_upload_without_end_beside_another_call
-    assert_the_other_is_answered [:post, "/endless", { body: LETTER }]
+    assert_the_other_gets_its_response [:post, "/endless", { body: LETTER }]
   end
 
-  def test_an_upload_that_tells_its_progress_beside_another_call
-    assert_the_other_is_answered [:post, "/endless", { body: LETTER, progress: ->(_) {} }]
+  def test_an_upload_with_progress_beside_another_call
+    assert_the_other_gets_its_response [:post, "/endless", { body: LETTER, progress: ->(_) {} }]
   end
 
   def test_a_download_without_end_beside_another_call
@@ -60,7 +60,7 @@ class TestFairness < TrunklineTest
 
   private
 
-  def assert_the_other_is_answered(endless)
+  def assert_the_other_gets_its_response(endless)
     url, response = client(serve_both.url, timeout: 5).each([endless, "/quick"]).first
     assert_equal ["/quick", "right"], [url, response.body]
   end

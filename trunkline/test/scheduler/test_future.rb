@@ -7,7 +7,7 @@ require_relative "../support/future_tests"
 class TestFuture < TrunklineTest
   include FutureTests
 
-  def test_many_threads_may_wait_for_one
+  def test_many_threads_may_wait_for_a_future
     server = serve do |connection|
       connection.read_request
       sleep 0.2
@@ -18,7 +18,7 @@ class TestFuture < TrunklineTest
     assert_equal ["one"] * 5, threads.map(&:value)
   end
 
-  def test_a_forked_child_has_futures_of_its_own
+  def test_a_forked_child_has_its_own_futures
     gate = Queue.new
     server = serve do |connection|
       while (request = connection.read_request)
@@ -37,7 +37,7 @@ class TestFuture < TrunklineTest
   end
 
   # A future that is cancelled before its request starts reports :none as sent; afterwards it reports :partial.
-  def test_what_is_told_of_a_future_that_is_given_up_is_true
+  def test_a_cancelled_future_reports_what_was_sent
     given_up, under_way = Array.new(2) { future_of_a_request }
     assert_equal [true, false], [given_up.cancel, given_up.claim(1.0)]
     assert_equal :none, given_up.value.sent
@@ -46,7 +46,7 @@ class TestFuture < TrunklineTest
   end
 
   # A waiting future was cancelled: when the origin's running request ends, there is no request to start.
-  def test_one_that_waited_and_was_given_up_leaves_its_origin_to_itself
+  def test_a_cancelled_waiting_future_leaves_its_origins_queue
     gates = Array.new(2) { Queue.new }
     arrived = Queue.new
     # Random names, so that no limit is remembered for them.

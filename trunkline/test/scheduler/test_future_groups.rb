@@ -21,13 +21,13 @@ class TestFutureGroups < TrunklineTest
   def get(path, **options) = api.async.get(path, options)
   def failing = get("/never", timeout: 0.1)
 
-  def test_all_in_the_order_given
+  def test_all_returns_results_in_the_order_given
     values = Trunkline::Future.all(get("/slow"), get("/fast")).value!
     assert_equal %w[/slow /fast], values.map(&:body)
     assert_equal [], Trunkline::Future.all.value!
   end
 
-  def test_then_of_all_takes_the_values_as_parameters
+  def test_then_of_all_passes_the_values_as_parameters
     all = Trunkline::Future.all(get("/slow"), get("/fast"))
     assert_equal "/slow/fast", all.then { |slow, fast| slow.body + fast.body }.value!
     assert_equal 2, all.then(&:size).value!
@@ -48,12 +48,12 @@ class TestFutureGroups < TrunklineTest
     assert_kind_of Trunkline::Cancelled, never.value(2)
   end
 
-  def test_any_takes_the_first_response
+  def test_any_returns_the_first_response
     assert_equal "/slow", Trunkline::Future.any(failing, get("/slow")).value!.body
     assert_kind_of Trunkline::TimeoutError, Trunkline::Future.any(failing, failing).value(2)
   end
 
-  def test_race_takes_the_first_that_ends
+  def test_race_returns_the_first_result
     never = get("/never")
     assert_equal "/fast", Trunkline::Future.race(never, get("/fast"), cancel: true).value!.body
     assert_kind_of Trunkline::Cancelled, never.value(2)

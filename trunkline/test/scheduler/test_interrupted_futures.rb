@@ -24,7 +24,7 @@ class TestInterruptedFutures < TrunklineTest
     assert_equal [200] * 3, futures.map { |future| future.value!(5).status }
   end
 
-  def test_those_that_come_later_are_answered
+  def test_later_futures_get_their_responses
     url = serve.url
     each_step do |interrupted|
       http = client(url, max_idle: 8)
@@ -34,7 +34,7 @@ class TestInterruptedFutures < TrunklineTest
     end
   end
 
-  def test_one_that_was_given_up_is_over
+  def test_a_cancelled_future_is_settled
     server = serve { |connection| connection.stall if connection.read_request }
     http = client(server.url, max_idle: 8, max_connections_per_host: 200)
     each_step do |interrupted|
@@ -46,7 +46,7 @@ class TestInterruptedFutures < TrunklineTest
   end
 
   # The futures' thread was not notified of the cancellation, so it drops the future when its turn comes, and ends.
-  def test_one_that_waits_and_was_given_up_is_over
+  def test_a_cancelled_waiting_future_is_settled
     gate = Queue.new
     server = serve { |connection| connection << response_bytes if connection.read_request && gate.pop }
     http = client(server.url, max_idle: 8, max_connections_per_host: 1)

@@ -14,7 +14,7 @@ class TestInterruptedLists < TrunklineTest
 
   # Interrupts from the start of sending until the remaining requests are reported. One request may just have been
   # passed to the block, which had not recorded it yet.
-  def test_each_names_all_that_it_has_not_yielded
+  def test_each_lists_all_requests_not_yielded
     http = client(serve.url)
     step = rand(STRIDE)
     while (yielded, cancelled = interrupted_at(step += STRIDE, http))

@@ -9,14 +9,14 @@ class TestReuseInBatches < TrunklineTest
 
   # Actions of a server, after its first response, on a connection that it announced to keep.
   AFTERWARDS = {
-    "an answer that nobody asked for" => ->(connection) { connection << answer_of("poison") },
+    "an unsolicited response" => ->(connection) { connection << response_with("poison") },
     "a byte" => ->(connection) { connection << "!" },
     "its end" => ->(connection) { connection.tcp.shutdown(Socket::SHUT_WR) },
     "its close" => lambda(&:close),
     "its reset" => lambda(&:reset)
   }.freeze
 
-  def self.answer_of(body) = "HTTP/1.1 200 OK\r\nContent-Length: #{body.bytesize}\r\n\r\n#{body}"
+  def self.response_with(body) = "HTTP/1.1 200 OK\r\nContent-Length: #{body.bytesize}\r\n\r\n#{body}"
 
   AFTERWARDS.each do |what, deed|
     name = what.tr(" ", "_")
@@ -25,7 +25,7 @@ class TestReuseInBatches < TrunklineTest
       check_chain(delay: 0.02) { |connection| deed.call(connection) }
     end
 
-    define_method("test_#{name}_right_behind_an_answer") do
+    define_method("test_#{name}_right_after_a_response") do
       check_chain(delay: nil) { |connection| deed.call(connection) }
     end
   end
@@ -35,7 +35,7 @@ class TestReuseInBatches < TrunklineTest
     closed = Thread::Queue.new
     server = serve do |connection|
       if (request = connection.read_request)
-        connection << self.class.answer_of(request.target)
+        connection << self.class.response_with(request.target)
         sleep 0.02
         connection.close
         closed << true
@@ -61,7 +61,7 @@ class TestReuseInBatches < TrunklineTest
   def test_a_single_call_uses_the_connection_between_two_of_a_batch
     server = serve do |connection|
       while (request = connection.read_request)
-        connection << self.class.answer_of(request.target)
+        connection << self.class.response_with(request.target)
       end
     end
     http = client(server.url)
@@ -76,7 +76,7 @@ class TestReuseInBatches < TrunklineTest
   def test_batches_of_several_threads_share_connections_that_are_spoilt
     server = serve do |connection|
       while (request = connection.read_request)
-        connection << self.class.answer_of(request.target)
+        connection << self.class.response_with(request.target)
         connection << "!" if request.target.hash.even?
       end
     end
@@ -103,7 +103,7 @@ class TestReuseInBatches < TrunklineTest
     done = Thread::Queue.new
     server = serve do |connection|
       if (request = connection.read_request)
-        connection << self.class.answer_of(request.target)
+        connection << self.class.response_with(request.target)
         sleep delay if delay
         yield connection
         done << true

@@ -8,10 +8,10 @@ class TestReuseInBatchesOverTLS < TestReuseInBatches
   include OverTLS
 
   # One record contains the response and an unsolicited byte: the socket has no further data.
-  def test_an_answer_and_a_byte_more_in_one_record
+  def test_a_response_and_an_extra_byte_in_one_record
     server = serve do |connection|
       if (request = connection.read_request)
-        connection << "#{self.class.answer_of(request.target)}!"
+        connection << "#{self.class.response_with(request.target)}!"
         connection.stall
       end
     end
@@ -23,10 +23,10 @@ class TestReuseInBatchesOverTLS < TestReuseInBatches
   end
 
   # The second record arrives with the first, and is read from the socket together with it.
-  def test_an_answer_and_a_byte_more_in_the_next_record
+  def test_a_response_and_an_extra_byte_in_the_next_record
     server = serve do |connection|
       while (request = connection.read_request)
-        connection << self.class.answer_of(request.target)
+        connection << self.class.response_with(request.target)
         connection << "!" if request.target == "/spoil"
       end
     end

@@ -6,7 +6,7 @@ require "openssl"
 require "socket"
 require_relative "../support/free_port"
 require_relative "../support/nginx"
-require_relative "../support/test_ca"
+require_relative "../support/certificate_authority"
 
 # The servers of a soak: nginx over plain HTTP/1.1, TLS and HTTP/2, which is killed and restarted, and gets new
 # certificates. It records the requests that have an id.

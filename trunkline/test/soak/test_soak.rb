@@ -12,7 +12,7 @@ class TestSoak < TrunklineTest
   FLAT = { descriptors: 40, threads: 8, rss: 60 }.freeze
   RESTART = SoakServers::Event.new(:restart, 10.0, 13.0)
 
-  def test_some_seconds_of_it
+  def test_a_soak_run_of_some_seconds
     skip "fibers need the gem async, which cannot be installed here" unless FIBERS
     program = File.join(__dir__, "soak.rb")
     command = [RbConfig.ruby, "-W0", "-I", Subprocess::LIB, program, SECONDS.to_s]
@@ -44,7 +44,7 @@ class TestSoak < TrunklineTest
                  violations(errors: [{ at: 20.0, error: "Trunkline::ConnectError", sent: "none" }]) { FLAT }.join)
   end
 
-  def test_what_was_called_unsent_and_arrived_is_not
+  def test_a_request_reported_unsent_that_arrived_is_a_violation
     error = { at: 11.0, error: "Trunkline::ConnectError", sent: "none", id: "a-1" }
     assert_empty violations(errors: [error], arrived: ["a-2"]) { FLAT }
     assert_match(/a-1 was called unsent/, violations(errors: [error], arrived: ["a-1"]) { FLAT }.join)

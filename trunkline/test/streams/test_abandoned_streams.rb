@@ -144,19 +144,19 @@ class TestAbandonedStreams < TrunklineTest # rubocop:disable Style/OneClassPerFi
   { **BY_ITSELF, **FROM_OUTSIDE, break: OF_READERS[:break] }.each do |way, leave|
     define_method(:"test_many_left_by_#{way}_with_an_upload_under_way") do
       http = client(serve_uploads.url, max_idle: 2)
-      told = []
-      requests = [[:post, "/endless", { body: -> { PIECE }, progress: ->(one) { told << one } }], "/quick"]
+      reported = []
+      requests = [[:post, "/endless", { body: -> { PIECE }, progress: ->(one) { reported << one } }], "/quick"]
       leave.call(self, ->(&seen) { http.each(requests, &seen) })
-      refute_empty told
+      refute_empty reported
       assert_right http
     end
   end
 
   def test_a_future_cancelled_with_its_upload_under_way
     http = client(serve_uploads.url, max_idle: 2)
-    told = Queue.new
-    future = http.async.post("/endless", body: -> { PIECE }, progress: ->(one) { told << one })
-    told.pop
+    reported = Queue.new
+    future = http.async.post("/endless", body: -> { PIECE }, progress: ->(one) { reported << one })
+    reported.pop
     future.cancel
     assert_instance_of Trunkline::Cancelled, future.value
     assert_right http
@@ -165,7 +165,7 @@ class TestAbandonedStreams < TrunklineTest # rubocop:disable Style/OneClassPerFi
   READERS.each do |reader, (type, piece, _)|
     next unless Trunkline::Response.method_defined?(reader)
 
-    define_method(:"test_#{reader}_of_a_whole_answer_left_early") do
+    define_method(:"test_#{reader}_of_a_buffered_response_left_early") do
       server = serve(response_bytes(piece * 3, "Content-Type" => type))
       http = client(server.url, max_idle: 2)
       [*http.map(%w[/ /]), http.async.get("/").value].each_with_index do |response, index|

@@ -49,7 +49,7 @@ class TestEachEvent < TrunklineTest
     assert_equal EVENTS, facts(client(serve(bytes).url).post("/", json: {}, stream: true).each_event)
   end
 
-  def test_each_event_is_there_with_its_last_byte
+  def test_each_event_is_yielded_with_its_last_byte
     each_context do |context|
       taken = Queue.new
       seen = []
@@ -59,7 +59,7 @@ class TestEachEvent < TrunklineTest
     end
   end
 
-  def test_packed_streams_are_not_held_back
+  def test_compressed_streams_are_not_delayed
     taken = Queue.new
     server = serve do |connection|
       connection.read_request
@@ -80,14 +80,14 @@ class TestEachEvent < TrunklineTest
     assert_equal %w[1 2 3 4 5], seen
   end
 
-  def test_whole_answers
+  def test_events_of_buffered_responses
     http = client(serve { |connection| connection << response_bytes(STREAM) while connection.read_request }.url)
-    answers = [http.get("/"), http.batch { |batch| batch.get("/") }.first, http.async.get("/").value, *http.map(["/"])]
+    all = [http.get("/"), http.batch { |batch| batch.get("/") }.first, http.async.get("/").value, *http.map(["/"])]
     Trunkline::Stubs.use do |stubs|
       stubs.get("http://x.test/").answer(body: STREAM)
-      2.times { |streamed| answers << Trunkline.get("http://x.test/", timeout: 1, stream: streamed == 1) }
+      2.times { |streamed| all << Trunkline.get("http://x.test/", timeout: 1, stream: streamed == 1) }
     end
-    answers.each { |response| assert_equal EVENTS, facts(response.each_event) }
+    all.each { |response| assert_equal EVENTS, facts(response.each_event) }
   end
 
   def test_an_enumerator

@@ -36,7 +36,7 @@ class TestEachJSON < TrunklineTest
     assert_equal [[1], [2]], values("[1]\n[2]\n", type: "application/jsonl")
   end
 
-  def test_a_line_holds_one_whole_value
+  def test_a_line_must_hold_one_complete_value
     ["[1,\n2]\n", "{} {}\n", "1 2"].each do |body|
       assert_match(/line/, failed(body, type: "application/x-ndjson").last.message)
     end
@@ -64,7 +64,7 @@ class TestEachJSON < TrunklineTest
     assert_empty values("[]")
   end
 
-  def test_what_the_first_byte_tells
+  def test_the_format_is_detected_from_the_first_byte
     assert_equal [{ "a" => [1] }], values("{\n  \"a\": [1]\n}\n")
     assert_equal [{ "a" => 1 }, 2], values("{\"a\":1}\n2", type: "text/plain")
     assert_equal [1, 2], values("\x1E1\n\x1E2\n", type: "text/plain")
@@ -125,7 +125,7 @@ class TestEachJSON < TrunklineTest
     assert_match(/nesting of 3 is too deep at byte 5, line 1, at 1;/, failed("[1,[[]]]", max_nesting: 2).last.message)
   end
 
-  def test_a_decoder_of_ones_own
+  def test_a_custom_decoder
     decoder = ->(text, **options) { text == "2" ? raise("what came: #{text}") : [text, options] }
     read = ->(body, **options) { response(body, json_decoder: decoder).each_json(**options).to_a }
     assert_equal [["{\"a\" :1}", {}], ["null", {}]], read.call("[{\"a\" :1},null]")
@@ -149,7 +149,7 @@ class TestEachJSON < TrunklineTest
 
   # ---- errors ----
 
-  def test_where_it_is_no_json
+  def test_the_position_of_a_syntax_error_is_reported
     before, error = failed("{\"items\":[\n1,\n{\"a\":[1,SECRET]}]}", "items.*")
     assert_equal [1], before
     assert_includes error.message, "expected a value at byte 23, line 3, at items.1; the server has the whole request"
@@ -171,7 +171,7 @@ class TestEachJSON < TrunklineTest
   WORDS_OF_JSON = /surrogate pair|partial character in source/
 
   # A value that only JSON.parse refuses is located among the values that were parsed together.
-  def test_where_a_value_is_refused
+  def test_the_position_of_a_value_refused_by_json_is_reported
     before, error = failed("[{\"a\":1},\n[\"ok\"], {\"a\":\"\\ud800\"},3]")
     assert_equal [{ "a" => 1 }, ["ok"]], before
     assert_match(/#{WORDS_OF_JSON} in the value at byte 19, line 2, at 2;/, error.message)
@@ -214,7 +214,7 @@ class TestEachJSON < TrunklineTest
 
   # ---- when, and how it ends ----
 
-  def test_a_value_is_given_as_soon_as_it_is_complete
+  def test_a_value_is_yielded_as_soon_as_it_is_complete
     seen = Queue.new
     server = serve do |connection|
       connection.read_request
@@ -271,12 +271,12 @@ class TestEachJSON < TrunklineTest
 
   # ---- buffered responses ----
 
-  def test_whole_answers_are_read_again_and_again
+  def test_buffered_responses_can_be_read_again
     http = client(serve(json_response([1, { "a" => 2 }])).url)
     batched = nil
     http.each(["/"]) { |_url, response| batched = response }
-    answers = [http.get("/"), http.async.get("/").value, batched]
-    answers.each do |whole|
+    responses = [http.get("/"), http.async.get("/").value, batched]
+    responses.each do |whole|
       2.times { assert_equal [1, { "a" => 2 }], whole.each_json.to_a }
       assert_equal 1, whole.each_json.first
       assert_equal [1, { "a" => 2 }], whole.json
@@ -291,7 +291,7 @@ class TestEachJSON < TrunklineTest
     [false, true].each { |stream| assert_equal [1, 2], client.get("http://api.test/", stream: stream).each_json("items.*").to_a }
   end
 
-  def test_a_body_that_changes_meanwhile
+  def test_a_body_that_changes_during_each_json
     whole = client(serve(json_response((1..100_000).to_a)).url).get("/")
     assert_equal((1..100_000).sum, whole.each_json.sum { |value| whole.body.clear && value })
   end

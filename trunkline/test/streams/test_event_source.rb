@@ -14,11 +14,11 @@ class TestEventSource < TrunklineTest
 
   def stream(body, **headers) = response_bytes(body, **TYPE.transform_keys(&:to_sym), **headers)
 
-  # Each request gets the next of `answers`; nil closes the connection.
-  def serve_each(*answers)
+  # Each request gets the next of `responses`; nil closes the connection.
+  def serve_each(*responses)
     serve do |connection|
       while connection.read_request
-        bytes = answers.shift or break
+        bytes = responses.shift or break
         connection << bytes
       end
     end
@@ -36,7 +36,7 @@ class TestEventSource < TrunklineTest
     [seen, reasons, result]
   end
 
-  def test_it_goes_on_where_it_was
+  def test_a_reconnect_sends_the_last_event_id
     server = serve_each(stream("#{QUICK}id: a 1\ndata: one\n\n"), stream("data: two\n\nid: x\ndata: lost"),
                         stream("id\ndata: three\n\n"), stream("data: four\n\n"), GONE)
     seen, reasons, result = follow(server, last_event_id: "0")
@@ -107,7 +107,7 @@ class TestEventSource < TrunklineTest
     assert_operator took, :>=, 1.0
   end
 
-  def test_what_is_no_event_stream
+  def test_responses_that_are_no_event_stream
     { response_bytes("hello", "Content-Type": "text/html") => %r{was answered 200 and "text/html"},
       response_bytes("hello") => %r{where text/event-stream was expected},
       response_bytes("x", status: "202 Accepted") => /was answered 202/ }.each do |bytes, message|
@@ -126,7 +126,7 @@ class TestEventSource < TrunklineTest
     assert_instance_of Trunkline::NoEventStream, error
   end
 
-  def test_nothing_but_a_safe_method_is_sent_twice
+  def test_only_safe_methods_are_sent_twice
     [[stream("data: x\n\n"), nil], [nil, Trunkline::ConnectionClosed],
      [response_bytes(status: "503 Busy"), Trunkline::ServerError], [stream(""), nil]].each do |first, raised|
       server = serve_each(first, stream("data: again\n\n"))
@@ -185,7 +185,7 @@ class TestEventSource < TrunklineTest
     assert silent.ended(0) && silent.ended(1) && silent.ended(2)
   end
 
-  def test_others_go_on_while_it_waits
+  def test_other_fibers_go_on_while_it_waits_to_reconnect
     server = serve_each(stream("retry: 200\ndata: x\n\n"), GONE)
     turns = 0
     Sync do |task|

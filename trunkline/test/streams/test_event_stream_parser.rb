@@ -51,7 +51,7 @@ class TestEventStreamParser < TrunklineTest
     end
   end
 
-  def test_any_stream_is_read_as_the_specification_says
+  def test_random_streams_are_parsed_as_specified
     random = Random.new(18)
     2000.times do
       stream = Array.new(random.rand(60)) { PIECES.sample(random: random) }.join
@@ -93,7 +93,7 @@ class TestEventStreamParser < TrunklineTest
     assert_equal ["b", 0.02], [parser.last_event_id, parser.retry]
   end
 
-  def test_a_block_that_is_left_early_loses_nothing
+  def test_a_break_in_the_block_loses_no_event
     parser = Trunkline::EventStreamParser.new
     parser.feed("data: 1\n\ndata: 2\n\ndata: 3") { |_| break }
     assert_equal %w[2 3], parse("\n\n", parser: parser).map(&:data)

@@ -56,7 +56,7 @@ class TestJSONSyntax < TrunklineTest
     "{:1}", '{"a":1,"b"}', "[{]}", '[{"a":1]}', "[\"\\ud800\"]", "[\"\\\u00e9\"]", "[\\u0061]"
   ].freeze
 
-  def test_what_is_json
+  def test_valid_json
     JSON_TEXTS.each do |text|
       expected = parsed(text)
       refute_nil expected, text
@@ -65,7 +65,7 @@ class TestJSONSyntax < TrunklineTest
     end
   end
 
-  def test_what_is_no_json
+  def test_invalid_json
     NO_JSON.each do |text|
       assert_nil parsed(text), text unless text.include?("//") # the json gem once accepted these
       [[text], bytewise(text)].each do |pieces|
@@ -203,7 +203,7 @@ class TestJSONSyntax < TrunklineTest
 
   # Values that each_json passes to JSON.parse, between values that it parses itself: the json gem decides their
   # meaning, and the order is kept.
-  def test_what_the_json_gem_judges
+  def test_values_that_the_json_gem_judges
     ['"\\ud800"', '{"a":1,"a":2}', '{"a":{"b":1,"b":2}}', "[\"\\udc00\"]"].each do |text|
       before = []
       @response.pieces = ["[1,\"a\",#{text},2]"]

@@ -121,7 +121,7 @@ class TestManyStreams < TrunklineTest
     assert_operator results.first.timings.total, :>, 0
   end
 
-  def test_what_is_no_success_keeps_its_body
+  def test_an_unsuccessful_response_keeps_its_body
     server = serve do |connection|
       while (request = connection.read_request)
         connection << case request.target
@@ -143,7 +143,7 @@ class TestManyStreams < TrunklineTest
     assert_equal [Trunkline::ClientError, { "error" => "no" }], [error.class, error.response.json]
   end
 
-  def test_a_block_that_raises_ends_its_own_call
+  def test_a_block_that_raises_ends_only_its_call
     server = serve do |connection|
       request = connection.read_request
       connection << HEAD << chunk("data: 1\n\n")
@@ -181,7 +181,7 @@ class TestManyStreams < TrunklineTest
   end
 
   # Like with a single call, whose caller has the response once the head has arrived.
-  def test_what_broke_off_is_not_tried_again
+  def test_a_stream_that_broke_off_is_not_retried
     [{ retry: true }, { retry: true, hedge: { after: 0.05, max: 1.0 } }, { follow: 3 }].each do |options|
       server = serve do |connection|
         connection.read_request

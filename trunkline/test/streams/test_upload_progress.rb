@@ -80,7 +80,7 @@ module UploadProgressTests
     end
   end
 
-  def test_a_redirect_that_takes_the_body_along_begins_at_0_again
+  def test_progress_restarts_at_0_after_a_redirect_with_the_body
     moved = redirect("/there", status: "307 Temporary Redirect")
     server = serve(script: [[:read, moved, :read, response_bytes("done"), :stall]])
     body = StringIO.new(LINES)
@@ -88,7 +88,7 @@ module UploadProgressTests
     assert_reported LINES.bytesize, attempts: 2
   end
 
-  def test_a_redirect_that_drops_the_body_tells_nothing_more
+  def test_no_progress_is_reported_after_a_redirect_that_drops_the_body
     moved = redirect("/there", status: "303 See Other")
     server = serve(script: [[:read, moved, :read, response_bytes("done"), :stall]])
     assert_equal "done", client(server.url, follow: 1).post("/", body: LINES, progress: progress).body
@@ -102,7 +102,7 @@ module UploadProgressTests
     assert_reported LINES.bytesize, attempts: 2
   end
 
-  def test_what_the_socket_has_not_taken_does_not_count
+  def test_bytes_not_taken_by_the_socket_do_not_count
     goes_on = Queue.new
     server = serve do |connection|
       connection.read_head_only
@@ -120,7 +120,7 @@ module UploadProgressTests
     assert_reported 64 * Nginx::MEBIBYTE
   end
 
-  def test_it_is_called_a_few_times_a_second
+  def test_progress_is_called_a_few_times_a_second
     server = serve
     left = 120
     slow = -> { sleep(0.005) && "x" * 1000 if (left -= 1) >= 0 }
@@ -153,7 +153,7 @@ class TestUploadProgress < TrunklineTest # rubocop:disable Style/OneClassPerFile
   include UploadProgressTests
   include CallStyles
 
-  def test_each_way_to_call
+  def test_progress_of_each_call_style
     server = serve
     http = client(server.url)
     each_call_style do |style, call|
@@ -174,7 +174,7 @@ class TestUploadProgress < TrunklineTest # rubocop:disable Style/OneClassPerFile
     assert_reported LINES.bytesize
   end
 
-  def test_what_is_refused
+  def test_invalid_values_of_progress_are_refused
     http = client("http://127.0.0.1:#{refused_port}")
     error = assert_raises(Trunkline::InvalidRequest) { http.get("/", progress: progress) }
     assert_equal "progress: tells how much of a body is sent, and this call has no body", error.message

@@ -11,7 +11,7 @@ module BatchTests
     assert_equal (0...20).map { |number| "/#{number}" }, results.map(&:body)
   end
 
-  def test_batch_gives_each_answer_to_its_block
+  def test_batch_passes_each_response_to_its_block
     server = serve { |connection| reply_with_target(connection) }
     bodies = []
     results = client(server.url).batch do |batch|
@@ -48,21 +48,21 @@ module BatchTests
     assert_equal 44, server.requests.size
   end
 
-  def test_a_block_that_raises_ends_its_own_request_alone
-    answered = 0
+  def test_a_block_that_raises_ends_only_its_request
+    completed = 0
     http = client(serve.url)
     error = assert_raises(RuntimeError) do
       http.batch do |batch|
         batch.get("/") { raise "the first" }
-        10.times { batch.get("/") { answered += 1 } }
+        10.times { batch.get("/") { completed += 1 } }
         batch.get("/") { raise "the last" }
       end
     end
     assert_match(/\Athe (first|last)\z/, error.message)
-    assert_equal 10, answered
+    assert_equal 10, completed
   end
 
-  def test_what_a_block_raises_is_given_to_on_error
+  def test_an_exception_of_a_block_is_passed_to_on_error
     errors = []
     results = client(serve.url).batch(on_error: ->(error, request) { errors << [error.message, request[1]] }) do |batch|
       batch.get("/broken") { raise "no" }
@@ -72,7 +72,7 @@ module BatchTests
     assert_equal [200], results.map(&:status)
   end
 
-  def test_a_failed_request_gives_its_error_in_its_place
+  def test_a_failed_request_has_its_error_as_result
     gone = refused_port
     complete, refused = client(serve.url).batch do |batch|
       batch.get("/")
@@ -83,7 +83,7 @@ module BatchTests
     assert_facts refused, phase: :connect, sent: :none
   end
 
-  def test_a_timeout_ends_its_request_alone
+  def test_a_timeout_ends_only_its_request
     server = serve do |connection|
       while (request = connection.read_request)
         request.target == "/hang" ? connection.stall : connection << response_bytes
@@ -101,7 +101,7 @@ module BatchTests
   end
 
   # A request's timeout must not run while it waits for another request to end.
-  def test_a_timeout_begins_with_ones_turn
+  def test_a_timeout_starts_when_the_request_starts
     server = serve { |connection| connection << response_bytes while connection.read_request && sleep(0.4) }
     results = client(server.url, timeout: 1).map(["/"] * 4, concurrency: 1)
     assert_equal([200] * 4, results.map(&:status))
@@ -122,7 +122,7 @@ module BatchTests
     assert_equal 302, second.status
   end
 
-  def test_too_many_redirects_are_an_error_in_its_place
+  def test_too_many_redirects_are_an_error_as_result
     server = serve(redirect("/again"))
     results = client(server.url).batch { |batch| batch.get("/", follow: 1) }
     assert_kind_of Trunkline::RedirectError, results.first
@@ -153,11 +153,11 @@ module BatchTests
     assert_equal [:quick] * 20 + [:hung] * 6, done
   end
 
-  def test_a_fixed_concurrency_is_kept_to
+  def test_a_fixed_concurrency_is_respected
     assert_most_at_once 3, concurrency: 3
   end
 
-  def test_max_in_flight_is_kept_to
+  def test_max_in_flight_is_respected
     assert_most_at_once 2, concurrency: 8, max_in_flight: 2
   end
 
@@ -203,7 +203,7 @@ module BatchTests
     assert_equal %w[/first /second], bodies.sort
   end
 
-  def test_progress_is_told_while_it_runs_and_at_the_end
+  def test_progress_is_reported_while_a_batch_runs_and_at_the_end
     reported = []
     server = serve { |connection| reply_with_target(connection, after: 0.2) }
     client(server.url).batch(concurrency: 1, progress: ->(progress) { reported << progress }) do |batch|
@@ -237,7 +237,7 @@ module BatchTests
     eventually { http.stats[:in_use].zero? }
   end
 
-  def test_each_without_a_result_is_named_whatever_on_cancel_raises
+  def test_all_unfinished_requests_are_reported_although_on_cancel_raises
     server = serve do |connection|
       while (request = connection.read_request)
         request.target == "/quick" ? connection << response_bytes : connection.stall

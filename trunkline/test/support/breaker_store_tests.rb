@@ -54,7 +54,7 @@ module BreakerStoreTests
 
   def state(server, http) = http.stats[:breakers].dig(server.address, :state)
 
-  def test_it_opens_refuses_and_closes
+  def test_the_breaker_opens_refuses_and_closes
     each_call_style do |style, call|
       server = serve_both
       http = client(server.url, breaker: settings)
@@ -71,7 +71,7 @@ module BreakerStoreTests
     end
   end
 
-  def test_it_closes_after_a_success
+  def test_the_breaker_closes_after_a_success
     server = serve_both
     http = client(server.url, breaker: settings)
     failures_to_open.times { http.get("/bad") }
@@ -88,7 +88,7 @@ module BreakerStoreTests
     assert_nil error.cause
   end
 
-  def test_what_the_caller_ended_is_not_counted
+  def test_calls_that_the_caller_ends_are_not_counted
     server = serve_both
     http = client(server.url, breaker: settings)
     failures_to_open.times do

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "open3"
-require_relative "test_ca"
+require_relative "certificate_authority"
 
 # OpenSSL's s_server, which can request the client's certificate after a request has arrived: by renegotiation (TLS
 # 1.2), or by post-handshake authentication (TLS 1.3). It responds to each request with "known" or "unknown": whether

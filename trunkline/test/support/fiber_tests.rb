@@ -28,7 +28,7 @@ module FiberTests
     result
   end
 
-  def test_waiting_for_an_answer
+  def test_waiting_for_a_response
     server = serve do |connection|
       connection.read_request
       sleep STALL
@@ -56,7 +56,7 @@ module FiberTests
     end)
   end
 
-  def test_waiting_for_a_place
+  def test_waiting_for_a_connection
     server = serve do |connection|
       while connection.read_request
         sleep STALL / 2
@@ -71,7 +71,7 @@ module FiberTests
     assert_equal 1, server.connection_count
   end
 
-  def test_waiting_for_a_place_in_vain
+  def test_waiting_for_a_connection_until_the_timeout
     server = serve(script: [%i[read stall]])
     limits = { queue: STALL / 2, first_byte: STALL * 3, total: 5 }
     http = client(max_connections_per_host: 1, max_idle: 4, timeout: limits)
@@ -86,7 +86,7 @@ module FiberTests
     assert_equal [Trunkline::QueueTimeout, Trunkline::FirstByteTimeout], errors
   end
 
-  def test_streaming_an_answer
+  def test_streaming_a_response
     taken = Queue.new
     server = serve do |connection|
       connection.read_request
@@ -122,7 +122,7 @@ module FiberTests
     assert_equal "012", while_others_go_on { client.post(server.url, body: source) }.body
   end
 
-  def test_tls_both_ways
+  def test_tls_upload_and_download
     server = serve_tls { |connection| connection << response_bytes(connection.read_request.body) }
     body = Random.bytes(2_000_000)
     concurrently(-> { assert_equal body, secure_client.post(server.url, body: body).body })
@@ -131,8 +131,8 @@ module FiberTests
   def test_a_thousand_fibers_share_the_pool_and_its_limit
     server = serve
     http = client(max_connections_per_host: 10, max_idle: 10, timeout: 60)
-    answers = concurrently(*Array.new(1000) { -> { http.get(server.url).body } })
-    assert_equal ["ok"] * 1000, answers
+    bodies = concurrently(*Array.new(1000) { -> { http.get(server.url).body } })
+    assert_equal ["ok"] * 1000, bodies
     assert_operator server.connection_count, :<=, 10
     stats = http.stats
     assert_equal [0, 0], stats.values_at(:in_use, :waiting)

@@ -24,7 +24,7 @@ class FileReply
   end
 
   # @return [Boolean] whether the connection continues
-  def answer_with(bytes: @bytes, **unusual) # rubocop:disable Naming/PredicateMethod -- it is what the test does
+  def send_response(bytes: @bytes, **unusual) # rubocop:disable Naming/PredicateMethod -- it is what the test does
     @bytes = bytes
     @options = USUAL.merge(unusual)
     bytes, ended = reply

@@ -60,7 +60,7 @@ module FramingTable
     chunk_size_before_a_bare_lf: CHUNKED + "2\nok\r\n0\r\n\r\n",
     chunk_size_before_a_blank: CHUNKED + "2 \r\nok\r\n0\r\n\r\n",
     chunk_data_before_no_line_end: CHUNKED + "2\r\nokXX0\r\n\r\n",
-    chunk_data_longer_than_told: CHUNKED + "2\r\nokay\r\n0\r\n\r\n",
+    chunk_data_longer_than_its_size: CHUNKED + "2\r\nokay\r\n0\r\n\r\n",
     trailer_without_colon: CHUNKED + "2\r\nok\r\n0\r\nnonsense\r\n\r\n"
   }.freeze
 

@@ -2,7 +2,7 @@
 
 # client.async, in plain threads and in a reactor.
 module FutureTests
-  def test_value_waits_for_the_answer
+  def test_value_waits_for_the_response
     gate = Queue.new
     server = serve { |connection| connection << response_bytes("later") while connection.read_request && gate.pop }
     future = client(server.url).async.get("/")
@@ -21,7 +21,7 @@ module FutureTests
   end
 
   # A request's timeout must not run while it waits for another request to end.
-  def test_a_timeout_begins_with_ones_turn
+  def test_a_timeout_starts_when_the_request_starts
     server = serve { |connection| connection << response_bytes while connection.read_request && sleep(0.4) }
     async = client(server.url, timeout: 1, max_connections_per_host: 1).async
     futures = Array.new(4) { async.get("/") }
@@ -42,7 +42,7 @@ module FutureTests
     assert_raises(Trunkline::ConnectError) { future.value! }
   end
 
-  def test_value_gives_nil_when_its_time_is_over_and_the_request_goes_on
+  def test_value_returns_nil_after_its_timeout_and_the_request_continues
     gate = Queue.new
     server = serve { |connection| connection.read_request && gate.pop && connection << response_bytes("late") }
     future = client(server.url).async.get("/")
@@ -64,12 +64,12 @@ module FutureTests
     eventually { http.stats[:in_use].zero? }
   end
 
-  def test_then_goes_on_with_the_response
+  def test_then_gets_the_response
     http = client(serve(response_bytes("7")).url)
     assert_equal 14, http.async.get("/").then { |response| response.body.to_i * 2 }.value!
   end
 
-  def test_then_passes_errors_on_and_takes_those_of_its_block
+  def test_then_passes_on_errors_and_those_of_its_block
     http = client(serve.url)
     refused = http.async.get("http://127.0.0.1:#{refused_port}/").then { flunk }
     assert_instance_of Trunkline::ConnectError, refused.value
@@ -79,7 +79,7 @@ module FutureTests
   # Like SystemExit or NotImplementedError, not a StandardError.
   Stop = Class.new(Exception) # rubocop:disable Lint/InheritException
 
-  def test_nobody_waits_for_ever_when_a_block_ends_the_thread
+  def test_other_futures_are_settled_when_a_block_ends_the_thread
     server = serve { |connection| connection << response_bytes("7") while connection.read_request && sleep(0.1) }
     http = client(server.url)
     { -> { raise Stop, "here" } => Stop, -> { Thread.exit } => Trunkline::Cancelled }.each do |ending, error|
@@ -112,7 +112,7 @@ module FutureTests
     assert_equal 200, http.async.get("/").then { http.async.get("/second") }.value!.status
   end
 
-  def test_a_future_that_nobody_waits_for_runs
+  def test_a_future_runs_although_its_value_is_not_read
     server = serve
     client(server.url).async.post("/fire", body: "and forget")
     server.wait_for_requests(1)
@@ -124,7 +124,7 @@ module FutureTests
     assert_equal "there", client(server.url, follow: 2).async.get("/").value!.body
   end
 
-  def test_close_lets_those_in_flight_finish_and_cancels_the_others
+  def test_close_lets_futures_in_flight_finish_and_cancels_the_others
     gate = Queue.new
     server = serve { |connection| connection << response_bytes while connection.read_request && gate.pop }
     http = client(server.url, max_connections_per_host: 2)
@@ -137,8 +137,8 @@ module FutureTests
     http.close
     assert(futures.all?(&:ready?))
     finishing.join
-    answered, cancelled = futures.map(&:value).partition { |value| value.is_a?(Trunkline::Response) }
-    assert_equal 2, answered.size
+    completed, cancelled = futures.map(&:value).partition { |value| value.is_a?(Trunkline::Response) }
+    assert_equal 2, completed.size
     assert_equal [Trunkline::Cancelled], cancelled.map(&:class).uniq
     assert_raises(Trunkline::ClosedError) { http.async.get("/") }
   end

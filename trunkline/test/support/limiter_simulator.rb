@@ -51,7 +51,7 @@ class Simulator
     @thrash = scenario.fetch("thrash", 0.0)
     @client = scenario["client"]
     @turn = scenario.fetch("turn", 0.0)
-    @answers = []
+    @responses = []
     @in_turn = false
     @tokens = scenario["burst"].to_f
     @tokens_at = 0.0
@@ -94,7 +94,7 @@ class Simulator
     case kind
     when :arrive then arrive(call)
     when :served then served(call)
-    when :answer then answer(call, result)
+    when :response then receive(call, result)
     when :taken then taken(call, result)
     when :turn then take_turn
     when :workers then serve_queued
@@ -153,24 +153,24 @@ class Simulator
 
   def back(call, status)
     call.status = status
-    @events.push(@now + @delay / 2 + (status == 200 ? 0 : 0.001), [:answer, call])
+    @events.push(@now + @delay / 2 + (status == 200 ? 0 : 0.001), [:response, call])
   end
 
-  def answer(call, result)
+  def receive(call, result)
     return taken(call, result) unless @client
 
-    @answers << call
+    @responses << call
     @events.push(@now, [:turn]) unless @in_turn
     @in_turn = true
   end
 
   # A turn of the client's event loop handles the responses that have arrived when it begins.
   def take_turn
-    return @in_turn = false if @answers.empty?
+    return @in_turn = false if @responses.empty?
 
     at = @now + @turn
-    @answers.each { |call| @events.push(at += @client, [:taken, call]) }
-    @answers.clear
+    @responses.each { |call| @events.push(at += @client, [:taken, call]) }
+    @responses.clear
     @events.push(at, [:turn])
   end
 

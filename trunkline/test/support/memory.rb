@@ -6,6 +6,18 @@ module Memory
 
   def collect = GC.start
 
+  # Runs the block without a collection. JRuby has no such switch, and warns.
+  def without_collector
+    verbose = $VERBOSE
+    $VERBOSE = false
+    GC.start
+    GC.disable
+    yield
+  ensure
+    GC.enable
+    $VERBOSE = verbose
+  end
+
   # The number of major collections, which mark all objects.
   def full_collections = GC.stat(:major_gc_count)
 

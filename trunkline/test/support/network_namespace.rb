@@ -40,7 +40,7 @@ module NetworkNamespace
     server = UDPSocket.new
     server.bind("127.0.0.1", 53)
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-    def answer_for_ever(address, text, port = 0)
+    def respond_forever(address, text, port = 0)
       listener = TCPServer.new(address, port)
       bytes = "HTTP/1.1 200 OK\r\nContent-Length: #{text.size}\r\n\r\n#{text}"
       serve = lambda do |socket|

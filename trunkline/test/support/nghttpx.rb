@@ -2,7 +2,7 @@
 
 require_relative "child_server"
 require_relative "nginx"
-require_relative "test_ca"
+require_relative "certificate_authority"
 
 # Debian's nghttpx: HTTP/2 (by ALPN, or with prior knowledge) in front of nginx, or of a test's own server.
 class Nghttpx < ChildServer

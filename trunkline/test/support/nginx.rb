@@ -2,7 +2,7 @@
 
 require "erb"
 require_relative "child_server"
-require_relative "test_ca"
+require_relative "certificate_authority"
 
 # Debian's nginx on free ports, one process for the whole run: Nginx.url("/small"), Nginx.url("/small", :tls) ...
 class Nginx < ChildServer

@@ -24,7 +24,7 @@ class ScriptedServer
   attr_reader :connections, :handshake_errors
 
   # A server that gives the same response to every request, until the client closes.
-  def self.answering(bytes = Responses.response_bytes, **options)
+  def self.responding(bytes = Responses.response_bytes, **options)
     new(**options) { |connection| connection << bytes while connection.read_request }
   end
 

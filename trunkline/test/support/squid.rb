@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "child_server"
-require_relative "test_ca"
+require_relative "certificate_authority"
 
 # Debian's squid, with and without a password, over plain TCP and over TLS.
 class Squid < ChildServer

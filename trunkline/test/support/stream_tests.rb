@@ -15,7 +15,7 @@ module StreamTests
     assert_equal [%w[/quick /quick], %w[/slow /slow]], seen
   end
 
-  def test_each_takes_whatever_names_a_request
+  def test_each_takes_all_forms_of_a_request
     server = serve do |connection|
       while (request = connection.read_request)
         connection << response_bytes("#{request.verb} #{request.target} #{request["X-Name"]} #{request.body}".strip)
@@ -29,7 +29,7 @@ module StreamTests
                   "POST /again kept body"], http.map(items).map(&:body)
   end
 
-  def test_each_pulls_no_more_than_it_can_send
+  def test_each_takes_no_more_requests_than_it_can_send
     server = serve do |connection|
       while connection.read_request
         sleep 0.05
@@ -115,7 +115,7 @@ module StreamTests
     end
   end
 
-  def test_an_array_that_is_refused_has_nobody_to_name
+  def test_a_refused_array_reports_no_cancelled_requests
     cancelled = []
     assert_raises(Trunkline::InvalidRequest) do
       client(serve.url).each(["/", 3], on_cancel: ->(url) { cancelled << url }) { nil }
@@ -145,7 +145,7 @@ module StreamTests
     eventually { http.stats[:in_use].zero? }
   end
 
-  def test_what_the_block_of_each_raises_passes_through
+  def test_an_exception_of_the_block_of_each_is_raised
     http = client(serve.url)
     assert_raises(KeyError) { http.each(%w[/1 /2 /3]) { |_, response| raise KeyError, "here" if response.ok? } }
     assert_equal 200, http.get("/").status
@@ -159,7 +159,7 @@ module StreamTests
     assert(first.all? { |request, response| request == response.body })
   end
 
-  def test_bodies_that_are_reused_are_whole_in_their_block_and_empty_after_it
+  def test_reused_bodies_are_complete_in_their_block_and_empty_after_it
     paths = [5000, 5000, 20_000, 10, 0, 5000, 1, 70_000, 9000, 9000].map.with_index { |size, at| "/#{at}/#{size}" }
     server = serve { |connection| reply_with_body_of_size(connection) }
     kept = []
@@ -174,7 +174,7 @@ module StreamTests
     end
   end
 
-  def test_reuse_leaves_frozen_bodies_and_errors_alone
+  def test_reuse_does_not_change_frozen_bodies_and_errors
     server = serve { |connection| reply_with_body_of_size(connection) }
     paths = ["/1/6000", "/2/7000", "http://127.0.0.1:#{refused_port}/"]
     results = []
@@ -186,14 +186,14 @@ module StreamTests
     assert_instance_of Trunkline::ConnectError, results.last
   end
 
-  def test_bodies_are_kept_unless_they_are_to_be_reused
+  def test_bodies_are_unchanged_without_reuse
     server = serve { |connection| reply_with_body_of_size(connection) }
     kept = []
     client(server.url).each(%w[/1/5000 /2/5000], concurrency: 1) { |_, response| kept << response }
     assert_equal [5000, 5000], kept.map { |response| response.body.bytesize }
   end
 
-  def test_reuse_is_for_each_alone
+  def test_reuse_is_only_for_each
     http = client(serve.url)
     { "map" => -> { http.map(["/"], reuse_bodies: true) },
       "batch" => -> { http.batch(reuse_bodies: true) { |batch| batch.get("/") } } }.each do |name, call|
@@ -204,7 +204,7 @@ module StreamTests
     assert_match(/reuse_bodies/, error.message)
   end
 
-  def test_a_failed_request_gives_its_error
+  def test_a_failed_request_yields_its_error
     gone = refused_port
     results = client(serve.url).map(["/", "http://127.0.0.1:#{gone}/"])
     assert_equal 200, results.first.status

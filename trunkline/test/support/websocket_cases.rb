@@ -7,10 +7,10 @@ require_relative "websocket_peer"
 # test_websocket_cases.rb.
 module WebSocketCases
   # frames: [kind or opcode, payload, { last:, rsv: }]; at :pause the server waits for one echo.
-  # answers: [kind, payload] of each echo.
+  # replies: [kind, payload] of each echo.
   # code: with which the client closes after a protocol violation; or [code] with which it responds to the server's
   # close; nil: the server closes after all echoes.
-  Case = Struct.new(:name, :frames, :answers, :code)
+  Case = Struct.new(:name, :frames, :replies, :code)
 
   HELLO = "Hello, world!"
   BYTES = "\x00\xFF\xFE\xFD\xFC\xFB\x00\xFF".b
@@ -23,8 +23,8 @@ module WebSocketCases
     [*echoes, *pings, *reserved_bits, *reserved_opcodes, *fragments, *texts, *closes]
   end
 
-  def fine(name, frames, answers) = Case.new(name, frames, answers, nil)
-  def refused(name, frames, answers = [], code: PROTOCOL_ERROR) = Case.new(name, frames, answers, code)
+  def fine(name, frames, replies) = Case.new(name, frames, replies, nil)
+  def refused(name, frames, replies = [], code: PROTOCOL_ERROR) = Case.new(name, frames, replies, code)
 
   # Case 1
   def echoes

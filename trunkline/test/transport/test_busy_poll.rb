@@ -5,7 +5,7 @@ require_relative "../test_helper"
 # Calls with busy_poll: end as other calls do. When a call polls is tested in
 # c/transport/exchange/test_exchange_drive.c.
 class TestBusyPoll < TrunklineTest
-  def test_answers_are_the_same
+  def test_responses_are_the_same_with_and_without_busy_poll
     server = serve
     [true, 0.001, false].each do |value|
       http = client(server.url, busy_poll: value)

@@ -84,7 +84,7 @@ class TestClientCertificates < TrunklineTest
     assert_match(/client_key_password: needs client_cert:/, refused(client_key_password: PASSWORD))
   end
 
-  def test_a_file_is_encrypted_and_there_is_no_password
+  def test_an_encrypted_file_without_a_password
     http = secure_client(client_cert: file("cert.pem", @text), client_key: file("key.pem", encrypted))
     error = assert_raises(Trunkline::TLSError) { http.get(@server.url) }
     assert_match(/client_key .*key\.pem: is encrypted, and client_key_password is not given/, error.message)
@@ -118,7 +118,7 @@ class TestClientCertificates < TrunklineTest
     assert_match(/\Aclient_cert: its PKCS#12/, refused(client_cert: file("x.p12", "c4n4ry")))
   end
 
-  def test_what_is_no_certificate_and_no_key
+  def test_invalid_certificates_and_keys_are_refused
     assert_match(/\Aclient_cert: /, refused(client_cert: @key.to_pem))
     assert_match(/\Aclient_cert: /, refused(client_cert: [], client_key: @key))
     assert_match(/\Aclient_key: is needed/, refused(client_cert: @certificate))

@@ -118,7 +118,7 @@ class TestDescriptors < TrunklineTest
     assert_equal 50, probe.most
   end
 
-  def test_futures_go_on_in_the_same_thread
+  def test_futures_continue_in_the_same_thread
     server = serve
     results = run_without(server.url, <<~RUBY)
       first = without_descriptors { 3.times.map { HTTP.async.get(URL) }.map { |future| outcome { future.value } } }
@@ -127,7 +127,7 @@ class TestDescriptors < TrunklineTest
     assert_equal [[:ConnectError] * 3, 200], results
   end
 
-  def test_a_batch_gives_each_of_its_requests_an_error
+  def test_each_request_of_a_batch_gets_an_error
     server = serve
     results = run_without(server.url, <<~RUBY)
       p without_descriptors { HTTP.map([URL] * 5).map { |result| summary(result) } }

@@ -12,12 +12,12 @@ class TestEgress < TrunklineTest
 
   LOOPBACK = { allow: ["127.0.0.0/8"] }.freeze
 
-  def test_nothing_is_refused_unless_it_is_asked_for
+  def test_no_address_is_refused_without_egress
     server = serve(response_bytes("ok"))
     [nil, false].each { |egress| assert_equal "ok", client(server.url, egress: egress).get("/").body }
   end
 
-  def test_the_error_tells_address_rule_and_that_nothing_was_sent
+  def test_the_error_names_address_and_rule_and_reports_nothing_sent
     server = serve(response_bytes)
     http = client(server.url, egress: :public)
     each_call_style do |style, call|
@@ -83,7 +83,7 @@ class TestEgress < TrunklineTest
     urls = ["http://127.0.0.1:#{inside.port}/", "http://[::ffff:127.0.0.1]:#{inside.port}/",
             "http://localhost:#{inside.port}/"]
     urls.each do |url|
-      outside = opened(ScriptedServer.answering(redirect(url), host: "127.0.0.2"))
+      outside = opened(ScriptedServer.responding(redirect(url), host: "127.0.0.2"))
       http = client(outside.url, follow: 5, egress: { allow: ["127.0.0.2"] })
       error = assert_raises(Trunkline::EgressRefused) { http.get("/") }
       assert_includes error.message, "127.0.0.1 is loopback"
@@ -91,8 +91,8 @@ class TestEgress < TrunklineTest
     assert_equal 0, inside.connection_count
   end
 
-  def test_a_kept_connection_is_of_one_rule
-    server = opened(ScriptedServer.answering(response_bytes("ok")))
+  def test_an_idle_connection_is_reused_only_under_permitting_rules
+    server = opened(ScriptedServer.responding(response_bytes("ok")))
     http = client(server.url)
     2.times { http.get("/") }
     assert_raises(Trunkline::EgressRefused) { http.get("/", egress: :public) }
@@ -103,7 +103,7 @@ class TestEgress < TrunklineTest
     assert_equal 3, server.connection_count
   end
 
-  def test_a_connection_of_http2_is_of_one_rule
+  def test_an_http2_connection_is_reused_only_under_permitting_rules
     skip "this build has no HTTP/2" unless Trunkline::Engine::HTTP2
     server = opened(FrameServer.new(&:answer))
     http = client(server.url, http: :h2)
@@ -114,7 +114,7 @@ class TestEgress < TrunklineTest
 
   def test_unix_sockets_need_their_name
     path = File.join(Dir.tmpdir, "egress-#{Process.pid}")
-    server = opened(ScriptedServer.answering(unix: path))
+    server = opened(ScriptedServer.responding(unix: path))
     http = client("http://app.test", unix: path, egress: :public)
     error = assert_raises(Trunkline::EgressRefused) { http.get("/") }
     assert_includes error.message, "unix: true"
@@ -159,7 +159,7 @@ class TestEgress < TrunklineTest
   def test_one_private_address_of_a_name_refuses_it
     hosts = "127.0.0.2 one.test\n127.0.0.2 two.test\n10.0.0.5 two.test\n"
     assert_program(<<~RUBY, "127.0.0.2\nEgressRefused 10.0.0.5\n", hosts: hosts)
-      port = answer_for_ever("127.0.0.2", "127.0.0.2")
+      port = respond_forever("127.0.0.2", "127.0.0.2")
       http = Trunkline.new(timeout: 5, egress: { allow: ["127.0.0.2"] })
       puts http.get("http://one.test:" + port.to_s).body
       begin
@@ -172,12 +172,12 @@ class TestEgress < TrunklineTest
 
   # A name server that gives the address 127.0.0.2 first, and 127.0.0.1 in every later response.
   CHANGING_NAMES = <<~'RUBY'
-    asked = 0
+    queries = 0
     Thread.new do
       loop do
         query, (_, to, _, ip) = server.recvfrom(512)
         type = query[12..].match(/\A(?:[^\0]+)\0(..)/mn)[1].unpack1("n")
-        address = (asked += 1 if type == 1).to_i > 1 ? "\x7f\0\0\x01" : "\x7f\0\0\x02"
+        address = (queries += 1 if type == 1).to_i > 1 ? "\x7f\0\0\x01" : "\x7f\0\0\x02"
         count = type == 1 ? 1 : 0
         question = query[12..].match(/\A[^\0]+\0..../mn)[0]
         reply = query[0, 2] + [0x8180, 1, count, 0, 0].pack("n5") + question
@@ -192,7 +192,7 @@ class TestEgress < TrunklineTest
     assert_program(CHANGING_NAMES + <<~'RUBY', "good\ngood\nEgressRefused\n1\n")
       inside = TCPServer.new("127.0.0.1", 0)
       port = inside.addr[1]
-      answer_for_ever("127.0.0.2", "good", port)
+      respond_forever("127.0.0.2", "good", port)
       http = Trunkline.new(timeout: 5, max_age: 0.2, egress: { allow: ["127.0.0.2"] })
       2.times { puts http.get("http://rebound.test:#{port}/").body }
       sleep 0.4
@@ -216,7 +216,7 @@ class TestEgress < TrunklineTest
   NAT64 = IPAddr.new("64:ff9b::/96")
 
   def test_random_addresses_in_random_forms
-    proxy = opened(ScriptedServer.answering(response_bytes("public")))
+    proxy = opened(ScriptedServer.responding(response_bytes("public")))
     http = client(proxy: "127.0.0.1:#{proxy.port}", egress: { proxy: true }, timeout: 20)
     seed = Random.new_seed
     random = Random.new(seed)

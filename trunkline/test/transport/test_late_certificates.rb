@@ -41,13 +41,13 @@ class TestLateCertificates < TrunklineTest
     end
   end
 
-  def test_who_has_none_says_so
+  def test_a_client_without_a_certificate_sends_none
     SUPPORTED_COMMANDS.each do |version, way|
       assert_equal "unknown", secure_client.get(asking(version, before: [way])).body, version
     end
   end
 
-  def test_an_idle_connection_is_asked
+  def test_a_certificate_request_on_an_idle_connection
     SUPPORTED_COMMANDS.each do |version, way|
       http = secure_client(**KNOWN)
       url = asking(version, after: [way])

@@ -52,7 +52,7 @@ class TestNames < TrunklineTest
   %w[raise(RuntimeError) kill].each do |way|
     define_method(:"test_#{way[/\w+/]}_while_resolving") do
       assert_program(<<~RUBY, "out\n", takes: 0.3)
-        port = answer_for_ever("127.0.0.1", "right")
+        port = respond_forever("127.0.0.1", "right")
         client = Trunkline.new(timeout: 5)
         start = now
         thread = Thread.new { client.get("http://silent.test/") }
@@ -82,9 +82,9 @@ class TestNames < TrunklineTest
     RUBY
   end
 
-  def test_a_late_answer_of_the_name_server_is_kept_for_the_next_call
+  def test_a_late_dns_response_is_cached_for_the_next_call
     result = run_program(<<~RUBY)
-      port = answer_for_ever("127.0.0.1", "right")
+      port = respond_forever("127.0.0.1", "right")
       url = "http://late.test:" + port.to_s
       waiting = Thread.new { Trunkline.get(url, timeout: 0.3) rescue puts($!.class) }
       queries = Array.new(2) { server.recvfrom(512) }
@@ -101,13 +101,13 @@ class TestNames < TrunklineTest
     assert_equal "Trunkline::TotalTimeout\nright\n", result.out, result.err
   end
 
-  def test_one_question_for_many_callers
+  def test_many_callers_share_a_dns_query
     result = run_program(<<~RUBY)
       threads = Array.new(10) { Thread.new { Trunkline.get("http://asked-once.test/", timeout: 0.5) rescue nil } }
       threads.each(&:join)
-      asked = 0
-      asked += 1 while server.recvfrom_nonblock(512, exception: false) != :wait_readable
-      puts asked
+      queries = 0
+      queries += 1 while server.recvfrom_nonblock(512, exception: false) != :wait_readable
+      puts queries
     RUBY
     # One query for each address family.
     assert_operator result.out.to_i, :<=, 2, result.err
@@ -119,7 +119,7 @@ class TestNames < TrunklineTest
     assert_program(<<~RUBY, "second\n", hosts: hosts_of_both, takes: 0.25)
       #{SILENT}
       port = silent(#{first[:family].inspect}, "#{first[:address]}")
-      answer_for_ever("#{second[:address]}", "second", port)
+      respond_forever("#{second[:address]}", "second", port)
       start = now
       body = Trunkline.get("http://both.test:" + port.to_s, timeout: { connect: 3, total: 5 }).body
       puts body, now - start
@@ -152,7 +152,7 @@ class TestNames < TrunklineTest
   def test_a_refusing_first_address_costs_nothing
     second = both_addresses.last
     assert_program(<<~RUBY, "second\n", hosts: hosts_of_both, takes: 0.0)
-      port = answer_for_ever("#{second[:address]}", "second")
+      port = respond_forever("#{second[:address]}", "second")
       start = now
       puts Trunkline.get("http://both.test:" + port.to_s, timeout: 5).body, now - start
     RUBY
@@ -169,7 +169,7 @@ class TestNames < TrunklineTest
   # The name server does not respond, so each of these look-ups occupies its thread for 5 s, even if its caller gives
   # up.
   { 24 => 3, 8000 => 0.5 }.each do |count, timeout|
-    define_method(:"test_#{count}_names_that_do_not_answer_hold_up_no_other_one") do
+    define_method(:"test_#{count}_unresponsive_names_do_not_delay_another_name") do
       hosts = "127.0.0.1 localhost good.dead.test other.test\n"
       since, result = timed { run_program(beside_dead_names(count, timeout), hosts: hosts) }
       *times, errors = result.out.lines
@@ -195,8 +195,8 @@ class TestNames < TrunklineTest
 
   def test_a_moved_name_is_followed_under_steady_traffic
     result = run_program(<<~RUBY, hosts: "127.0.0.1 moving.test\n")
-      port = answer_for_ever("127.0.0.1", "old")
-      answer_for_ever("127.0.0.2", "new", port)
+      port = respond_forever("127.0.0.1", "old")
+      respond_forever("127.0.0.2", "new", port)
       client = Trunkline.new("http://moving.test:" + port.to_s, timeout: 5, max_age: 0.4)
       puts client.get("/").body
       File.write("/etc/hosts", "127.0.0.2 moving.test\n")
@@ -214,7 +214,7 @@ class TestNames < TrunklineTest
   # before.
   def beside_dead_names(count, timeout)
     <<~RUBY
-      port = answer_for_ever("127.0.0.1", "right")
+      port = respond_forever("127.0.0.1", "right")
       good = ->(host) { Trunkline.get("http://" + host + ":" + port.to_s, timeout: 20).body == "right" or abort }
       good["localhost"]
       errors = []

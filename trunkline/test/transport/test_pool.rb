@@ -21,7 +21,7 @@ class TestPool < TrunklineTest
     assert_equal 2, probe.most
   end
 
-  def test_those_who_wait_are_served_in_turn
+  def test_waiting_calls_are_served_in_order
     gate = Queue.new
     server = serve { |connection| echo(connection) { gate.pop } }
     http = client(server.url, max_connections_per_host: 1)
@@ -47,7 +47,7 @@ class TestPool < TrunklineTest
     assert_equal 1, server.requests.size
   end
 
-  def test_the_wait_is_told
+  def test_the_wait_is_reported_in_timings
     gate = Queue.new
     server = serve { |connection| echo(connection) { gate.pop } }
     http = client(server.url, max_connections_per_host: 1)
@@ -60,7 +60,7 @@ class TestPool < TrunklineTest
     first.join
   end
 
-  def test_one_that_gave_up_is_skipped
+  def test_a_waiting_call_that_timed_out_is_skipped
     gate = Queue.new
     server = serve { |connection| echo(connection) { gate.pop } }
     http = client(server.url, max_connections_per_host: 1)
@@ -76,7 +76,7 @@ class TestPool < TrunklineTest
     assert_equal %w[/first /third], server.requests.map(&:target)
   end
 
-  def test_a_failed_connection_frees_its_place
+  def test_a_failed_connection_frees_its_slot
     server = serve(script: [%i[read close], [:read, response_bytes]])
     http = client(server.url, max_connections_per_host: 1)
     assert_raises(Trunkline::ConnectionClosed) { http.get("/") }
@@ -86,7 +86,7 @@ class TestPool < TrunklineTest
     2.times { assert_raises(Trunkline::ConnectError) { refused.get(url, timeout: 1) } }
   end
 
-  def test_the_last_one_in_is_the_first_one_out
+  def test_the_most_recently_used_idle_connection_is_reused
     probe = ConcurrencyProbe.new(3)
     server = serve { |connection| echo(connection) { probe.wait } }
     http = client(server.url)
@@ -166,7 +166,7 @@ class TestPool < TrunklineTest
     refute_predicate http.get(Nginx.url("/small", :without_keepalive)).connection, :reused?
   end
 
-  def test_at_most_as_many_idle_ones_as_allowed
+  def test_at_most_max_idle_connections_stay_open
     probe = ConcurrencyProbe.new(5)
     server = serve { |connection| echo(connection) { probe.wait } }
     http = client(server.url, max_idle: 2)
@@ -174,7 +174,7 @@ class TestPool < TrunklineTest
     eventually { server.connections.compact.count(&:ended) == 3 }
   end
 
-  def test_no_idle_one_at_all
+  def test_max_idle_zero_keeps_no_connection
     server = serve
     http = client(server.url, max_idle: 0)
     2.times { http.get("/") }
@@ -211,7 +211,7 @@ class TestPool < TrunklineTest
     servers.each { |server| assert_operator server.connection_count, :<=, 4 }
   end
 
-  def test_close_wakes_those_who_wait
+  def test_close_wakes_waiting_calls
     gate = Queue.new
     server = serve { |connection| echo(connection) { gate.pop } }
     http = client(server.url, max_connections_per_host: 1)

@@ -41,7 +41,7 @@ class TestProcessLimits < HTTP2Test
     assert_equal 2, probe.most
   end
 
-  def test_the_wait_is_that_of_the_queue_and_says_why
+  def test_a_call_beyond_max_connections_waits_until_its_queue_timeout
     limit(max_connections: 1)
     gate = Queue.new
     server = serve { |connection| echo(connection) { gate.pop } }
@@ -56,7 +56,7 @@ class TestProcessLimits < HTTP2Test
     assert_equal 200, first.value
   end
 
-  def test_the_limit_of_a_host_says_its_own_name
+  def test_the_error_names_the_limit_of_the_host
     gate = Queue.new
     server = serve { |connection| echo(connection) { gate.pop } }
     http = client(server.url, max_connections_per_host: 1)
@@ -76,7 +76,7 @@ class TestProcessLimits < HTTP2Test
     assert_equal [1, 1, 1], servers.map(&:connection_count)
   end
 
-  def test_a_higher_limit_lets_those_go_on_who_wait
+  def test_a_raised_limit_wakes_waiting_calls
     limit(max_connections: 1)
     gate = Queue.new
     server = serve { |connection| echo(connection) { gate.pop } }
@@ -91,20 +91,20 @@ class TestProcessLimits < HTTP2Test
     assert_equal [200, 200], [first, second].map(&:value)
   end
 
-  def test_what_is_told_of_them
+  def test_stats_report_the_limits
     limit(max_connections: 7, max_buffered_bytes: 2_000_000)
     expected = { connections_in_use: 0, max_connections: 7, buffered_bytes: 0, max_buffered_bytes: 2_000_000 }
     assert_equal expected, Trunkline.stats.slice(*expected.keys)
     assert_equal expected, client.stats.slice(*expected.keys)
   end
 
-  def test_the_usual_ones
+  def test_default_limits
     half = Process.getrlimit(:NOFILE).first / 2
     assert_equal [[half, (2**32) - 1].min, 256 * 1024 * 1024],
                  Trunkline.stats.values_at(:max_connections, :max_buffered_bytes)
   end
 
-  def test_what_they_may_be
+  def test_values_of_the_limits
     limits = -> { Trunkline.stats.values_at(:max_connections, :max_buffered_bytes) }
     before = limits.call
     [0, -1, 1.5, "9", true].each do |value|
@@ -117,7 +117,7 @@ class TestProcessLimits < HTTP2Test
     assert_equal before, limits.call
   end
 
-  def test_they_are_no_options_of_a_client
+  def test_process_limits_are_no_options_of_a_client
     error = assert_raises(Trunkline::InvalidRequest) { Trunkline.new(timeout: 1, max_connections: 5) }
     assert_includes error.message, "Trunkline.configure { |c| c.max_connections = ... }"
   end
@@ -126,7 +126,7 @@ class TestProcessLimits < HTTP2Test
   # Number of pieces in a response: more than a narrow HTTP/2 stream window (64 KiB) holds.
   MUCH = 40
 
-  def test_answers_over_http2_that_nobody_reads_are_stopped
+  def test_unread_http2_responses_are_stopped
     limit(max_buffered_bytes: 8 * 1_048_576)
     server = serve_frames { |stream| send_much(stream) }
     http = h2_client(server.url, timeout: 30) # the server, which is in Ruby, decides how long all responses take
@@ -138,7 +138,7 @@ class TestProcessLimits < HTTP2Test
     assert_equal 1, server.connection_count
   end
 
-  def test_what_is_read_as_it_comes_is_not_held_up_by_them
+  def test_a_response_being_read_is_not_delayed_by_unread_ones
     limit(max_buffered_bytes: 1_048_576)
     server = serve_frames { |stream| stream.answer(PIECE * MUCH) }
     http = h2_client(server.url)
@@ -149,7 +149,7 @@ class TestProcessLimits < HTTP2Test
     eventually { Trunkline.stats[:buffered_bytes].zero? }
   end
 
-  def test_who_finds_no_room_for_an_answer_waits
+  def test_a_call_without_buffer_space_waits_until_its_queue_timeout
     limit(max_buffered_bytes: 1_048_576)
     server = serve_frames { |stream| stream.answer(PIECE * MUCH) }
     http = h2_client(server.url)
@@ -163,7 +163,7 @@ class TestProcessLimits < HTTP2Test
     assert_equal PIECE.bytesize * MUCH, waiting.value
   end
 
-  def test_the_room_of_answers_that_were_dropped_is_had_again
+  def test_the_buffer_space_of_dropped_responses_is_reclaimed
     limit(max_buffered_bytes: 1_048_576)
     http = h2_client(serve_frames { |stream| stream.answer(PIECE * MUCH) }.url)
     quietly do

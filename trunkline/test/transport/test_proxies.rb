@@ -39,7 +39,7 @@ class TestProxies < TrunklineTest
     assert_equal "/path", server.requests.last.target
   end
 
-  def test_squid_opens_the_way_for_https
+  def test_https_through_squid
     server = serve_tls
     response = through(Squid.instance.url).get(server.url("/path"))
     assert_equal "ok", response.body
@@ -119,7 +119,7 @@ class TestProxies < TrunklineTest
     assert_operator first.timings.tls, :>, 0
   end
 
-  def test_a_large_body_each_way_through_tls_in_tls
+  def test_large_bodies_in_both_directions_through_tls_in_tls
     body = Random.bytes(3_000_000)
     server = serve_tls { |connection| connection << response_bytes(connection.read_request.body) }
     assert_equal body, through(Squid.instance.url(:secure)).post(server.url, body: body).body
@@ -177,7 +177,7 @@ class TestProxies < TrunklineTest
     assert_match(/wants a user and a password/, error.message)
   end
 
-  def test_connections_are_kept_apart_by_proxy_and_credentials
+  def test_connections_are_not_shared_between_proxies_or_credentials
     server = serve
     open = through(Microsocks.instance.url)
     first = open.get(server.url)

@@ -20,7 +20,7 @@ class TestProxyEnvironment < TrunklineTest
     assert_equal "Basic #{["robin:secret"].pack("m0")}", proxy.requests.last["Proxy-Authorization"]
   end
 
-  def test_not_for_this_machine_and_not_when_told
+  def test_no_proxy_for_localhost_or_with_proxy_false
     proxy = serve(response_bytes("proxied"))
     server = serve
     environment = { "all_proxy" => "http://#{proxy.address}" }

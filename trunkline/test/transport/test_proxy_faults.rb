@@ -30,13 +30,13 @@ class TestProxyFaults < TrunklineTest
 
   def reading(count) = ->(connection) { connection.read_exactly(count) }
 
-  def test_connect_says_where_to_and_nothing_else
+  def test_a_connect_request_has_only_the_host
     proxy = serve(response_bytes("no", status: "403 Forbidden"))
     assert_raises(Trunkline::ProxyError) { connect_through(proxy, headers: { "Authorization" => "Bearer secret" }) }
     assert_equal "CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n\r\n", proxy.raw_requests.last
   end
 
-  def test_a_refusal_is_told_with_its_status_fields_and_body
+  def test_the_error_has_status_headers_and_body_of_a_refusal
     error = refused_by(response_bytes("go away", status: "403 Not You", "X-Why" => "policy"))
     assert_equal 403, error.status
     assert_equal "policy", error.headers["X-Why"]
@@ -52,7 +52,7 @@ class TestProxyFaults < TrunklineTest
     assert_equal "go", refused_by("HTTP/1.1 102 Wait\r\n\r\n#{response_bytes("go", status: "403 No")}").body
   end
 
-  def test_a_refusal_is_cut_where_it_is_long_and_told_where_it_stalls
+  def test_the_body_of_a_refusal_is_truncated_when_long_and_partial_when_it_stalls
     assert_equal 16_384, refused_by(response_bytes("x" * 100_000, status: "500 Sorry")).body.bytesize
     stalling = serve(script: [[:read, "HTTP/1.1 407 Who\r\nContent-Length: 9\r\n\r\nhalf", :stall]])
     error = assert_raises_with(Trunkline::ProxyError, status: 407, body: "half") do
@@ -61,17 +61,17 @@ class TestProxyFaults < TrunklineTest
     assert_match(/407 Who/, error.message)
   end
 
-  def test_a_redirect_to_connect_is_no_answer_of_the_servers
+  def test_a_redirect_in_response_to_connect_is_not_followed
     assert_equal 302, refused_by(redirect("https://elsewhere.test/"), follow: 3).status
   end
 
-  def test_bytes_after_the_answer_to_connect
+  def test_bytes_after_the_response_to_connect
     error = refused_by("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
     assert_nil error.status
     assert_match(/40 bytes followed its answer to CONNECT/, error.message)
   end
 
-  def test_an_answer_to_connect_that_is_no_http
+  def test_a_response_to_connect_that_is_no_http
     assert_match(/not HTTP: the status line is malformed: "SSH-2.0-OpenSSH_9.2\\x0D\\x0A/,
                  refused_by("SSH-2.0-OpenSSH_9.2\r\n\r\n").message)
     assert_match(/closed the connection/, refused_by("").message)
@@ -98,7 +98,7 @@ class TestProxyFaults < TrunklineTest
     assert_raises_with(Trunkline::TotalTimeout, phase: :connect, sent: :none) { connect_through(proxy, timeout: 0.3) }
   end
 
-  def test_a_drip_of_an_answer_to_connect
+  def test_a_response_to_connect_byte_by_byte
     server = serve_tls
     proxy = serve do |connection|
       target = connection.read_request.target
@@ -118,7 +118,7 @@ class TestProxyFaults < TrunklineTest
     assert_equal :eof, proxy.ended
   end
 
-  def test_a_proxy_that_is_not_there_is_named
+  def test_an_unreachable_proxy_is_named
     error = assert_raises_with(Trunkline::ConnectError, phase: :connect, sent: :none) do
       client(proxy: "http://127.0.0.1:#{refused_port}").get(TARGET)
     end

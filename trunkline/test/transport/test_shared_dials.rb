@@ -7,7 +7,7 @@ require_relative "../test_helper"
 class TestSharedDials < TrunklineTest
   PATIENCE = 0.25
 
-  def test_a_handshake_that_hangs_holds_nobody_up_for_more_than_a_quarter_of_a_second
+  def test_a_hanging_handshake_delays_another_call_by_a_quarter_of_a_second
     server = serve_after_hanging
     http = secure_client(server.url, timeout: 10)
     hanging = in_thread { http.get("/hanging") }
@@ -29,7 +29,7 @@ class TestSharedDials < TrunklineTest
     release(hanging)
   end
 
-  def test_a_batch_whose_block_sleeps_while_it_dials
+  def test_a_batch_whose_block_sleeps_while_it_connects
     slow = serve_after_hanging
     quick = serve
     http = secure_client(timeout: 10)
@@ -51,7 +51,7 @@ class TestSharedDials < TrunklineTest
     release(batch)
   end
 
-  def test_an_each_whose_block_sleeps_while_it_dials
+  def test_an_each_whose_block_sleeps_while_it_connects
     slow = serve_after_hanging
     quick = serve
     http = secure_client(timeout: 10)
@@ -93,7 +93,7 @@ class TestSharedDials < TrunklineTest
   end
 
   # A free connection is not given to a request of a batch whose block sleeps, which could not use it.
-  def test_a_place_that_becomes_free_goes_past_a_batch_whose_block_sleeps
+  def test_a_freed_connection_skips_a_batch_whose_block_sleeps
     gate = Queue.new
     server = serve { |connection| echo(connection) { |request| gate.pop if request.target == "/first" } }
     quick = serve

@@ -58,7 +58,7 @@ class TestSockets < TrunklineTest
     assert_raises(Trunkline::CertificateError) { secure_client("https://example.test", unix: path).get("/small") }
   end
 
-  def test_a_unix_socket_that_is_not_there
+  def test_a_missing_unix_socket
     error = assert_raises_with(Trunkline::ConnectError, phase: :connect, sent: :none) do
       client("http://unix.test", unix: "/nowhere/at-all.sock").get("/")
     end
@@ -103,7 +103,7 @@ class TestSockets < TrunklineTest
   end
 
   # The time that a resolver takes depends on the machine; the call must never wait longer than its timeout.
-  def test_the_resolver_is_left_in_time
+  def test_a_slow_resolver_is_abandoned_at_the_timeout
     http = client(timeout: { resolve: 0.1, total: 5 })
     seconds, error = raised_after(Trunkline::ResolveTimeout, Trunkline::ResolveError) do
       http.get("http://no-such-name-#{rand(1 << 32)}.invalid/")

@@ -32,7 +32,7 @@ class TestTimeouts < TrunklineTest
     assert_attempts 1, server
   end
 
-  def test_first_byte_when_nobody_accepts
+  def test_first_byte_when_the_server_does_not_accept
     listener = opened(TCPServer.new("127.0.0.1", 0))
     assert_times_out(Trunkline::FirstByteTimeout, "http://127.0.0.1:#{listener.addr[1]}/", :first_byte)
   end
@@ -180,7 +180,7 @@ class TestTimeouts < TrunklineTest
     assert_equal "right", http.get("/").body
   end
 
-  def test_a_late_answer_is_never_the_next_ones
+  def test_a_late_response_is_never_the_next_response
     # Waits until the client has closed the connection or sent another request.
     late = ->(connection) { connection.tcp.wait_readable(5) }
     server = serve(script: [[:read, late, response_bytes("late"), :stall], [:read, response_bytes("right")]])
@@ -190,7 +190,7 @@ class TestTimeouts < TrunklineTest
     assert_equal "right", http.get("/").body
   end
 
-  def test_the_sentence_says_what_happened
+  def test_the_message_names_request_and_limit
     server = serve(script: [%i[read stall]])
     error = assert_raises(Trunkline::FirstByteTimeout) do
       client(server.url, timeout: { first_byte: 0.1, total: 5 }).get("/path?token=secret")
@@ -203,15 +203,15 @@ class TestTimeouts < TrunklineTest
     server = serve(script: [%i[read stall]])
     http = client(server.url)
     since, spans = timed do
-      threads = [0.1, 0.3].map do |asked|
-        Thread.new { [asked, raised_after(Trunkline::TotalTimeout) { http.get("/", timeout: asked) }.first] }
+      threads = [0.1, 0.3].map do |timeout|
+        Thread.new { [timeout, raised_after(Trunkline::TotalTimeout) { http.get("/", timeout: timeout) }.first] }
       end
       threads.map(&:value)
     end
-    spans.each { |asked, seconds| assert_took asked, seconds, since: since }
+    spans.each { |timeout, seconds| assert_took timeout, seconds, since: since }
   end
 
-  def test_missing_phases_are_bounded_by_the_total_alone
+  def test_missing_phases_are_bounded_only_by_the_total
     server = serve { |connection| connection.read_request && sleep(0.4) && connection << response_bytes }
     assert_equal "ok", client(server.url, timeout: { connect: 0.3, total: 5 }).get("/").body
   end
@@ -261,7 +261,7 @@ class TestTimeouts < TrunklineTest
     end
   end
 
-  def test_an_empty_hash_is_refused_on_every_way_to_call
+  def test_every_call_style_refuses_an_empty_hash
     http = client("http://127.0.0.1:1")
     calls = [-> { http.get("/", timeout: {}) }, -> { http.with(timeout: {}) }, -> { http.async.get("/", timeout: {}) },
              -> { http.batch { |batch| batch.get("/", timeout: {}) } }, -> { Trunkline.new(timeout: {}) },

@@ -30,7 +30,7 @@ class TestTLS < TrunklineTest
     end
   end
 
-  def test_a_wrong_host_says_what_was_expected_and_what_came
+  def test_the_error_names_the_expected_host_and_the_names_of_the_certificate
     server = serve_tls(identity: :wrong_host)
     error = assert_raises(Trunkline::CertificateError) { secure_client.get(server.url(host: "localhost")) }
     assert_match(/localhost/, error.message)
@@ -92,7 +92,7 @@ class TestTLS < TrunklineTest
     assert_match(/CRL/, assert_raises(Trunkline::CertificateError) { client(ca_store: unchecked).get(url) }.message)
   end
 
-  def test_the_common_name_alone_is_no_name
+  def test_the_common_name_is_not_used_as_host_name
     server = serve_tls(identity: :without_names)
     assert_raises(Trunkline::CertificateError) { secure_client.get(server.url(host: "localhost")) }
   end
@@ -192,7 +192,7 @@ class TestTLS < TrunklineTest
     assert_equal 400, secure_client.get(Nginx.url("/client", :mutual)).status
   end
 
-  def test_what_is_resumed_does_not_depend_on_another_server
+  def test_resumption_does_not_depend_on_another_server
     good = Nginx.url("/protocol", :tls)
     bad = serve_tls(identity: :unknown_ca)
     http = secure_client(max_idle: 0)
@@ -314,21 +314,21 @@ class TestTLS < TrunklineTest
       connection.write(Responses.response_bytes(whole ? "whole" : "broken", Connection: "close"))
     end
     http = secure_client
-    answers = [http.post(server.url, body: body), *http.map([[:put, server.url, { body: body }]])]
-    assert_equal %w[whole whole], answers.map(&:body)
+    responses = [http.post(server.url, body: body), *http.map([[:put, server.url, { body: body }]])]
+    assert_equal %w[whole whole], responses.map(&:body)
   end
 
   def test_a_version_of_jruby_openssl_that_keeps_its_engine_elsewhere_is_refused
     skip "it is JRuby's" unless RUBY_ENGINE == "jruby"
-    stream = Trunkline::Engine::Ruby::TLSStreamOnJRuby
-    fields = stream.send(:remove_const, :FIELDS)
-    stream.const_set(:FIELDS, %w[elsewhere])
+    socket_io = Trunkline::Engine::Ruby::TLSSocketIOOnJRuby
+    fields = socket_io.send(:remove_const, :FIELDS)
+    socket_io.const_set(:FIELDS, %w[elsewhere])
     server = serve_tls
     error = assert_raises_with(Trunkline::TLSError, phase: :tls, sent: :none) { secure_client.get(server.url) }
     assert_match(/jruby-openssl \d[\d.]* is not one that can be used/, error.message)
   ensure
-    stream&.send(:remove_const, :FIELDS)
-    stream&.const_set(:FIELDS, fields)
+    socket_io&.send(:remove_const, :FIELDS)
+    socket_io&.const_set(:FIELDS, fields)
   end
 
   private

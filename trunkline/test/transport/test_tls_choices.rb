@@ -27,7 +27,7 @@ class TestTLSChoices < TrunklineTest
     end
   end
 
-  def test_ciphers_that_nobody_knows_are_named_before_anything_is_sent
+  def test_unknown_ciphers_are_named_before_connecting
     server = serve_tls
     { ciphers: "NOSUCHCIPHER", ciphersuites: "TLS_NO_SUCH_SUITE" }.each do |option, value|
       error = assert_raises(Trunkline::TLSError) { secure_client(option => value).get(server.url) }

@@ -76,7 +76,7 @@ class TestTLSFiles < TrunklineTest
     assert_equal "second client", http.get("/").body
   end
 
-  def test_a_file_that_is_put_in_the_place_of_another
+  def test_a_renamed_file_is_read_again
     rotate(:client)
     http = client_with_files
     assert_equal "first client", http.get("/").body
@@ -97,7 +97,7 @@ class TestTLSFiles < TrunklineTest
   end
 
   # A new client checks its files.
-  def test_a_new_client_is_told_of_a_file_that_cannot_be_used
+  def test_a_new_client_refuses_an_unusable_file
     rotate(:client)
     http = client_with_files
     http.get("/")

@@ -29,7 +29,7 @@ class TestBody < UnitTest
     refute_predicate io, :closed?
   end
 
-  def test_what_cannot_be_read_is_refused
+  def test_unreadable_bodies_are_refused
     closed = StringIO.new("a").tap(&:close)
     File.open(__dir__) do |directory|
       [closed, directory].each do |io|
@@ -59,7 +59,7 @@ class TestBody < UnitTest
     end
   end
 
-  def test_a_file_that_grows_is_sent_as_far_as_was_told
+  def test_a_growing_file_is_sent_up_to_its_announced_length
     io = StringIO.new(+"1234")
     body = Body.of(io)
     io.string << "56"
@@ -103,7 +103,7 @@ class TestBody < UnitTest
     end
   end
 
-  def test_a_pathname_is_closed_once_all_of_it_is_given
+  def test_a_pathname_is_closed_after_its_last_chunk
     Tempfile.create do |file|
       file.write("x" * 70_000)
       file.flush
@@ -169,7 +169,7 @@ class TestBody < UnitTest
     refute_predicate body, :rewindable?
   end
 
-  def test_what_is_no_string_is_refused
+  def test_chunks_that_are_no_strings_are_refused
     assert_refused("body", "Strings", "5") { Body.of([5]) }
     assert_refused("body", "Strings", "5") { Body.of([5].each).next_chunk }
     assert_refused("body", "Strings", "5") { Body.of(-> { 5 }).next_chunk }
@@ -180,7 +180,7 @@ class TestBody < UnitTest
     assert_refused("body", "json: or form:") { Body.of({ a: 1 }) }
   end
 
-  def test_what_the_source_raises_comes_through
+  def test_an_exception_of_the_source_is_raised
     body = Body.of(-> { raise IOError, "torn" })
     assert_raises(IOError) { body.next_chunk }
   end

@@ -128,7 +128,7 @@ class TestCookieJar < UnitTest
     assert_refused("a domain and a path") { kept.add(HTTP::Cookie.new("n", "v")) }
   end
 
-  def test_it_shows_no_cookie
+  def test_inspect_and_marshal_reveal_no_cookie
     assert_equal "#<Trunkline::CookieJar 1 cookies>", jar("n=secret").inspect
     assert_raises(TypeError) { Marshal.dump(jar("n=secret")) }
   end
@@ -223,7 +223,7 @@ class TestCookieJar < UnitTest
     assert_match(/\Acookies: needs the gems http-cookie and public_suffix: add gem "http-cookie"/, message)
   end
 
-  def test_one_jar_among_threads
+  def test_threads_share_a_jar
     kept = Trunkline::CookieJar.new
     threads = Array.new(8) do |number|
       Thread.new do

@@ -30,7 +30,7 @@ class TestErrorTree < UnitTest
     [Trunkline::InvalidRequest, Trunkline::MissingTimeout].each { |error| assert_operator error, :<, ArgumentError }
   end
 
-  def test_every_fact_is_kept
+  def test_all_facts_are_readable
     facts = { request: :request, phase: :read, elapsed: 1.5, attempt: 2, sent: :all, connection_age: 3.0,
               attempts: [:a] }
     error = Trunkline::ReadTimeout.new("words", facts)
@@ -38,7 +38,7 @@ class TestErrorTree < UnitTest
     facts.each { |name, value| assert_equal value, error.public_send(name) }
   end
 
-  def test_it_can_be_raised_without_facts
+  def test_an_error_can_be_raised_without_facts
     error = assert_raises(Trunkline::Error) { raise Trunkline::ConnectError, "by hand" }
     assert_equal ["by hand", nil, []], [error.message, error.sent, error.attempts]
   end
@@ -56,7 +56,7 @@ class TestErrorTree < UnitTest
                                              address: nil }.merge(facts))
   end
 
-  def test_a_timeout_is_told_as_what_did_not_happen
+  def test_the_message_of_a_timeout_says_what_did_not_happen
     assert_equal "no answer from api.test:443 within 2.0 s of sending GET /x; the server has the whole request",
                  sentence(:FirstByteTimeout, limit: 2.0)
     assert_equal "no connection to api.test:443 within 0.25 s for GET /x; nothing of the request was sent",
@@ -65,31 +65,31 @@ class TestErrorTree < UnitTest
                  "the server has the whole request", sentence(:TotalTimeout, limit: 5.0, phase: :read)
   end
 
-  def test_every_timeout_has_a_sentence_of_its_own
+  def test_every_timeout_has_its_own_message
     names = TREE[:TimeoutError]
     sentences = names.map { |name| sentence(name, limit: 0.123) }
     assert_equal names.size, sentences.uniq.size
     sentences.each { |text| assert_match(/api\.test:443.*0\.123 s|0\.123 s.*api\.test:443/, text) }
   end
 
-  def test_a_failure_names_request_place_phase_and_reason
+  def test_the_message_names_request_address_phase_and_reason
     assert_equal "GET /x at api.test:443 (127.0.0.1:443) failed connecting: it broke (refused); " \
                  "nothing of the request was sent",
                  sentence(:ConnectError, phase: :connect, address: "127.0.0.1:443", detail: "refused", sent: :none)
   end
 
-  def test_what_the_server_can_have_seen_is_always_said
+  def test_the_message_always_says_what_was_sent
     assert_match(/nothing of the request was sent\z/, sentence(:ConnectionClosed, sent: :none))
     assert_match(/the server may have part of the request\z/, sentence(:ConnectionClosed, sent: :partial))
     assert_match(/the server has the whole request\z/, sentence(:ConnectionClosed, sent: :all))
     assert_match(/not known what was sent\z/, sentence(:Error, sent: nil))
   end
 
-  def test_a_later_attempt_is_told
+  def test_the_message_names_a_later_attempt
     assert_match(/\(attempt 2\)\z/, sentence(:ConnectionClosed, attempt: 2))
   end
 
-  def test_a_failure_without_a_request_is_told_as_well
+  def test_the_message_of_a_failure_without_a_request
     assert_equal "the request failed: it broke; it is not known what was sent",
                  Trunkline::ErrorMessage.of(:Error, { words: "it broke" })
   end

@@ -16,7 +16,7 @@ class TestHeaders < UnitTest
     assert_nil @headers["absent"]
   end
 
-  def test_repeated_fields_are_joined_and_kept
+  def test_repeated_fields_are_joined_and_available_separately
     assert_equal "a=1, b=2", @headers["set-cookie"]
     assert_equal %w[a=1 b=2], @headers.get_all("Set-Cookie")
     assert_equal %w[1], @headers.values("x-a")
@@ -53,7 +53,7 @@ class TestHeaders < UnitTest
     assert_equal Headers.new([%w[A 1]]).hash, Headers.new([%w[a 1]]).hash
   end
 
-  def test_it_cannot_be_changed
+  def test_headers_are_frozen
     assert_predicate @headers, :frozen?
     @headers.to_a.first << "more"
     assert_equal %w[Content-Type text/plain], @headers.first
@@ -64,7 +64,7 @@ class TestHeaders < UnitTest
     refute_includes Headers.new(names.map { |name| [name, "geheim"] }).inspect, "geheim"
   end
 
-  def test_pairs_of_what_a_caller_gives
+  def test_pairs_of_the_forms_a_caller_may_pass
     given = { "A" => "1", x_id: 5, "B" => %w[1 2], "C" => nil, "D" => :sym, "E" => 1.5 }
     assert_equal [%w[A 1], %w[x-id 5], %w[B 1], %w[B 2], ["C", nil], %w[D sym], %w[E 1.5]], Headers.pairs(given)
     assert_equal [%w[A 1], %w[A 2]], Headers.pairs([%w[A 1], %w[A 2]])
@@ -79,7 +79,7 @@ class TestHeaders < UnitTest
     assert_equal [%w[A grün], ["B", "\xff".b]], Headers.pairs("A" => "grün", "B" => "\xff".b)
   end
 
-  def test_what_a_caller_changes_later_does_not_count
+  def test_later_changes_by_the_caller_have_no_effect
     value = +"1"
     pairs = Headers.pairs("A" => value)
     value << "2"

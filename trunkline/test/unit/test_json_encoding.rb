@@ -48,7 +48,7 @@ class TestJSONEncoding < UnitTest
     end
   end
 
-  def test_what_has_no_form_is_refused
+  def test_values_without_a_json_form_are_refused
     REFUSED.each do |given, words|
       refused = assert_refused("json: ", *words) { Trunkline::JSONEncoding.generate(given) }
       refute_match(/secret/, refused.message)

@@ -34,19 +34,19 @@ class TestLinks < UnitTest
     end
   end
 
-  def test_a_link_of_another_resource_is_not_this_ones
+  def test_a_link_with_an_anchor_is_of_another_resource
     found = links('<a>; rel=next; anchor="#other", <b>; rel=next')
     assert_equal "https://api.test/users/b", found["next"]
     assert_equal "#other", found.first.params["anchor"]
   end
 
-  def test_they_are_shown_without_what_may_be_a_token
+  def test_inspect_hides_query_and_userinfo
     shown = links('</a?token=sesame>; rel="next last", <http://u:sesame@b.test/?q>; rel=self, <mailto:x>').inspect
     assert_match(%r{ next last: http.*/a\?\[hidden\], self: http://b\.test/\?\[hidden\], : mailto:x>\z}, shown)
     refute_includes links("</a?sesame>").first.inspect, "sesame"
   end
 
-  def test_nothing_and_what_is_none
+  def test_empty_and_malformed_fields
     [nil, "", ",, ,", "next", "<a"].each { |text| assert_empty links(text).to_a, text.inspect }
     assert_equal 1, links("<a>; rel=x oops, <b>; rel=y").count
   end

@@ -6,13 +6,13 @@ require "trunkline/memo"
 class TestMemo < UnitTest
   Memo = Trunkline::Memo
 
-  def test_what_is_kept_is_given_back
+  def test_a_stored_value_is_returned
     cache = {}
     assert_equal 1, Memo.keep(cache, 3, :a, 1)
     assert_equal 1, cache[:a]
   end
 
-  def test_it_is_bounded
+  def test_the_cache_is_bounded
     cache = {}
     100.times { |number| Memo.keep(cache, 3, number, number) }
     assert_operator cache.size, :<=, 3

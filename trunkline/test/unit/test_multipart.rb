@@ -13,7 +13,7 @@ class TestMultipartBody < UnitTest
 
   def text(values) = chunks(multipart(values)).map(&:b).join
 
-  def test_its_shape
+  def test_the_format_of_a_body
     assert_equal "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n" \
                  "--B\r\nContent-Disposition: form-data; name=\"b\"\r\n\r\nzwei\r\n--B--\r\n",
                  text(a: 1, "b" => "zwei")
@@ -32,7 +32,7 @@ class TestMultipartBody < UnitTest
     refute_predicate body, :rewindable?
   end
 
-  def test_it_can_be_sent_again
+  def test_a_body_can_be_sent_again
     body = multipart(a: StringIO.new("abc"))
     first = chunks(body).join
     assert_predicate body, :rewindable?
@@ -61,7 +61,7 @@ class TestMultipartBody < UnitTest
     assert_includes text(a: Part.new("x", filename: "a")), "Content-Type: application/octet-stream"
   end
 
-  def test_a_part_says_more
+  def test_a_part_may_have_filename_type_and_headers
     part = Part.new("x", filename: "a.bin", content_type: "image/png", headers: { "X-Id" => 5 })
     assert_includes text(a: part), "name=\"a\"; filename=\"a.bin\"\r\nContent-Type: image/png\r\nX-Id: 5\r\n\r\nx\r\n"
   end
@@ -126,7 +126,7 @@ class TestMultipartBody < UnitTest
     refute_equal Trunkline::Multipart.new({}).boundary, Trunkline::Multipart.new({}).boundary
   end
 
-  def test_what_cannot_be_a_part_is_refused
+  def test_invalid_parts_are_refused
     assert_refused("multipart") { multipart(a: Object.new) }
     assert_refused("multipart") { multipart(a: { b: 1 }) }
     assert_refused("multipart") { multipart("text") }

@@ -16,7 +16,8 @@ class TestOptionLists < UnitTest
   end
 
   def test_a_new_option_is_in_every_list
-    added = Option.new(:new_one, "Integer?", "seconds of it", check: :integer, allowed: 1..5, default: 3)
+    added = Option.new(:new_one, "Integer?", "seconds of it", check: :integer, compared: :never, allowed: 1..5,
+                                                              default: 3)
     lists = OptionLists.new([*Options::TABLE.values, added]).files
     { "docs/options.md" => "| `new_one:` | Integer | 3 | seconds of it |",
       "trunkline/sig/trunkline.rbs" => "    ?new_one: Integer?",
@@ -25,7 +26,13 @@ class TestOptionLists < UnitTest
     end
   end
 
-  def test_each_option_is_known_to_who_may_set_it
+  def test_an_option_of_a_client_states_whether_clients_with_other_values_share_responses
+    error = assert_raises(ArgumentError) { Option.new(:new_one, "Integer?", "seconds of it", check: :integer) }
+    assert_includes error.message, "new_one: compared:"
+    assert_raises(ArgumentError) { Option.new(:new_one, "bool", "it", check: nil, set_by: :call, compared: :never) }
+  end
+
+  def test_each_option_can_be_set_where_the_table_allows_it
     kinds = Options::TABLE.each_value.group_by(&:set_by).transform_values { |options| options.map(&:name) }
     assert_equal %i[both call client many process], kinds.keys.sort
     assert_equal (kinds[:both] + kinds[:client]).sort, Options::NAMES.sort
@@ -36,7 +43,7 @@ class TestOptionLists < UnitTest
     (Options::NAMES + Options::PROCESS_LIMITS).each { |name| assert_respond_to Trunkline::Defaults.new, :"#{name}=" }
   end
 
-  def test_what_a_call_lays_over_the_clients_options
+  def test_options_that_a_call_may_override
     assert_equal %i[headers params bearer basic follow early_hints body json form multipart progress template stream],
                  Options::PER_CALL
   end
@@ -47,7 +54,7 @@ class TestOptionLists < UnitTest
     assert_equal %i[timeout body json form multipart], unchecked.map(&:name)
   end
 
-  def test_types_tell_where_nil_is_allowed
+  def test_options_that_accept_nil
     Options::TABLE.each_value.select(&:optional?).each { |option| assert_nil option.check(nil), option.name }
     %i[decode credential_headers replay http min_tls idle_timeout max_idle stream].each do |name|
       assert_refused("#{name}:") { Options.check(name, nil) }

@@ -12,7 +12,7 @@ class TestOptions < UnitTest
     @options = Options.defaults.merge(timeout: 5)
   end
 
-  def test_nothing_is_on_by_default_that_was_not_asked_for
+  def test_default_options
     assert_equal [false, :never, false, nil], [@options.follow, @options.replay, @options.expect, @options.early_hints]
     assert_equal [true, true, 0x0303], [@options.verify, @options.decode, @options.min_tls]
   end
@@ -24,7 +24,7 @@ class TestOptions < UnitTest
     assert_same @options, @options.merge({})
   end
 
-  def test_headers_are_laid_over_those_before
+  def test_later_headers_replace_earlier_ones
     options = @options.merge(headers: { "A" => "1", "B" => "2" }).merge(headers: { "b" => "3", "C" => nil })
     assert_equal [%w[A 1], %w[b 3], ["C", nil]], options.headers
   end
@@ -149,7 +149,7 @@ class TestOptions < UnitTest
     assert_refused("class Integer") { @options.merge(5 => 3) }
   end
 
-  def test_names_of_other_clients_are_answered_with_ours
+  def test_option_names_of_other_clients_suggest_the_name_here
     { query: "params:", ssl_verify: "verify:", open_timeout: "connect:", verify_ssl: "verify:",
       allow_redirects: "follow:", data: "form:", files: "multipart:", basic_auth: "basic:", cert: "client_cert:",
       threads: "concurrency:", to: "download", url: "client.get(", path: "client.get(", verbose: "log: :headers",
@@ -162,7 +162,7 @@ class TestOptions < UnitTest
     assert_refused("the name here is connect:") { @options.merge(timeout: { open: 3 }) }
   end
 
-  def test_what_is_told_for_other_clients_names_exists
+  def test_suggested_options_exist
     texts = Options::Unknown::SYNONYMS.each_value.map { |text| text.gsub(/"[^"]*"/, "") }
     mentioned = texts.flat_map { |text| text.scan(/\b([a-z_]+):/).flatten }
     assert_includes mentioned, "basic"
@@ -175,11 +175,11 @@ class TestOptions < UnitTest
     assert_equal [10, false, false], [true, false, nil].map { |value| @options.merge(follow: value).follow }
   end
 
-  def test_names_of_params_are_one_as_symbol_and_string
+  def test_names_of_params_are_equal_as_symbol_and_string
     assert_equal({ "a" => 2, "b" => 3 }, @options.merge(params: { a: 1, "b" => 3, "a" => 2 }).params)
   end
 
-  def test_options_of_a_call_are_told_apart
+  def test_options_of_a_call_are_refused_for_a_client
     Options::CALL_ONLY.each { |name| assert_refused("#{name}: is an option of a call") { @options.merge(name => "x") } }
   end
 
@@ -209,7 +209,7 @@ class TestOptions < UnitTest
                     replay_safe sockets timeouts tls total], engine.keys.sort
   end
 
-  def test_the_engine_is_given_nothing_without_a_timeout
+  def test_engine_options_are_not_built_without_a_timeout
     assert_raises(Trunkline::MissingTimeout) { Options.defaults.to_engine(1) }
   end
 end

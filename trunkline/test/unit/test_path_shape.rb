@@ -21,7 +21,7 @@ class TestPathShape < UnitTest
     "/s3/oauth2/token.json" => "/s3/oauth2/token.json"
   }.freeze
 
-  def test_what_names_one_resource_becomes_id
+  def test_segments_that_identify_a_resource_become_id
     SHAPES.each { |path, shape| assert_equal shape, Trunkline::PathShape.of(path), path }
   end
 end

@@ -23,7 +23,7 @@ class TestProxy < Minitest::Test
     assert_equal "proxy.test", Trunkline::Proxy.parse("https://proxy.test").through(true)[:tls_name]
   end
 
-  def test_what_is_no_proxy_url
+  def test_invalid_proxy_urls_are_refused
     ["proxy.test:3128", "ftp://proxy.test", "socks4://proxy.test", "http://", "http://proxy.test:0", "", "http://a b",
      "http://proxy.test:99999", "http://proxy.test/path", "http://u:p@", "http://-x-/"].each do |text|
       error = assert_raises(Trunkline::InvalidRequest, text) { Trunkline::Proxy.parse(text) }

@@ -32,7 +32,7 @@ class TestQuery < UnitTest
     define_method(:"test_#{given.inspect}") { assert_equal expected, Trunkline::Query.encode(given) }
   end
 
-  def test_what_has_no_text_of_its_own_is_refused
+  def test_values_without_a_text_form_are_refused
     point = Struct.new(:x).new("secret")
     refused = [{ a: point }, { a: [Object.new] }, { a: { b: $stdout } }, { point => 1 }, { a: { point => 1 } }]
     refused.each do |given|
@@ -45,7 +45,7 @@ class TestQuery < UnitTest
     assert_equal "a=http%3A%2F%2Fb", Trunkline::Query.encode({ a: URI("http://b") })
   end
 
-  def test_a_file_in_a_form_is_told_where_it_belongs
+  def test_a_file_in_a_form_is_refused_with_a_hint
     message = assert_raises(Trunkline::InvalidRequest) { Trunkline::Query.encode({ a: $stdout }, "form") }.message
     assert_includes message, "files belong into multipart:"
   end
@@ -61,7 +61,7 @@ class TestQuery < UnitTest
     assert_equal "", Trunkline::Query.encode(nil)
   end
 
-  def test_names_are_one_as_symbol_and_string_and_the_later_counts
+  def test_names_are_equal_as_symbol_and_string_and_the_later_counts
     assert_equal "a=2&b=3", Trunkline::Query.encode({ a: 1, b: 3, "a" => 2 })
     assert_equal "a=1", Trunkline::Query.encode({ "a" => 2, a: 1 })
     assert_equal "a%5Bb%5D=2", Trunkline::Query.encode({ a: { "b" => 1, b: 2 } })
@@ -71,7 +71,7 @@ class TestQuery < UnitTest
     assert_equal "b=1&a=2&b=3", Trunkline::Query.encode([["b", 1], [:a, 2], ["b", 3]])
   end
 
-  def test_what_is_no_params_is_refused
+  def test_invalid_params_are_refused
     assert_refused("params", "5") { Trunkline::Query.encode(5) }
     assert_refused("form", "pair") { Trunkline::Query.encode([1], "form") }
   end

@@ -11,7 +11,7 @@ class TestRequestBuilder < UnitTest
   end
 
   def request(method = "GET", url = "http://a.test/", base: nil, client: {}, **call)
-    builder(base, **client).build(method, url, call, false)
+    builder(base, **client).build(method, url, call, :buffered)
   end
 
   def headers(...) = request(...).headers
@@ -27,7 +27,7 @@ class TestRequestBuilder < UnitTest
     assert_equal %w[Host Accept Accept-Encoding], headers(client: { headers: { "user-agent" => nil } }).names
   end
 
-  def test_a_call_with_no_fields_is_as_one_that_gives_none
+  def test_empty_headers_are_the_same_as_none
     [{ bearer: "secret" }, { headers: { "X-A" => "1" } }].each do |client|
       %w[GET POST].each do |method|
         given = request(method, client: client, headers: {})
@@ -37,12 +37,12 @@ class TestRequestBuilder < UnitTest
     end
   end
 
-  def test_what_other_calls_asked_for_is_not_asked_for
+  def test_options_of_a_call_do_not_apply_to_later_calls
     one = builder
-    assert one.build("GET", "http://a.test/", { stream: true, follow: 3 }, false).streaming?
-    plain = one.build("GET", "http://a.test/", {}, false)
+    assert one.build("GET", "http://a.test/", { stream: true, follow: 3 }, :buffered).streaming?
+    plain = one.build("GET", "http://a.test/", {}, :buffered)
     assert_equal [false, false], [plain.streaming?, plain.follow]
-    assert one.build("GET", "http://a.test/", nil, true).streaming?
+    assert one.build("GET", "http://a.test/", nil, :streamed).streaming?
   end
 
   def test_references_that_must_be_resolved
@@ -57,7 +57,7 @@ class TestRequestBuilder < UnitTest
     assert_equal "2", sent["X-B"]
   end
 
-  def test_codings_are_asked_for_unless_that_is_of_no_use
+  def test_accept_encoding_is_sent_unless_it_is_of_no_use
     assert_equal "br", headers(headers: { "Accept-Encoding" => "br" })["Accept-Encoding"]
     assert_nil headers(client: { decode: false })["Accept-Encoding"]
     assert_nil headers(headers: { "Range" => "bytes=0-9" })["Accept-Encoding"]
@@ -74,18 +74,18 @@ class TestRequestBuilder < UnitTest
   CREDENTIALS = { bearer: "secret", headers: { "Cookie" => "secret", "X-Own" => "secret", "Host" => "secret" },
                   credential_headers: ["X-Own"] }.freeze
 
-  def test_a_clients_credentials_go_to_its_base_alone
+  def test_credentials_of_a_client_are_sent_only_to_its_base
     secrets = ->(url) { headers("GET", url, base: "http://base.test", client: CREDENTIALS).count { |_, v| v["secret"] } }
     %w[http://base.test/x /x http://base.test:80/].each { |url| assert_equal 4, secrets.call(url), url }
     %w[http://other.test/ https://base.test/ http://base.test:81/].each { |url| assert_equal 0, secrets.call(url), url }
   end
 
-  def test_a_calls_credentials_go_where_the_call_goes
+  def test_credentials_of_a_call_are_sent_to_any_origin
     sent = headers("GET", "http://other.test/", base: "http://base.test", bearer: "mine", headers: { "Cookie" => "c" })
     assert_equal ["Bearer mine", "c"], [sent["Authorization"], sent["Cookie"]]
   end
 
-  def test_without_a_base_a_clients_credentials_go_everywhere
+  def test_without_a_base_credentials_of_a_client_are_sent_to_any_origin
     assert_equal "Bearer secret", headers(client: { bearer: "secret" })["Authorization"]
   end
 
@@ -100,7 +100,7 @@ class TestRequestBuilder < UnitTest
     refute_includes sent.inspect, "user"
   end
 
-  def test_what_the_call_says_counts_more_than_userinfo
+  def test_options_of_the_call_override_userinfo
     assert_equal "Bearer t", headers("GET", "http://user:pass@a.test/", bearer: "t")["Authorization"]
   end
 
@@ -133,7 +133,7 @@ class TestRequestBuilder < UnitTest
     assert_refused("content-length", "once") { headers("POST", body: "a", headers: { "Content-Length" => %w[1 1] }) }
   end
 
-  def test_framing_is_the_clients_own
+  def test_framing_headers_cannot_be_set_by_the_caller
     { "Transfer-Encoding" => "chunked", "Expect" => "100-continue", "Upgrade" => "websocket",
       "Connection" => "upgrade" }.each do |name, value|
       assert_refused(name) { headers("POST", body: "a", headers: { name => value }) }
@@ -158,7 +158,7 @@ class TestRequestBuilder < UnitTest
     assert_nil headers("PUT", body: "four", headers: { "Expect" => nil }, client: above)["Expect"]
   end
 
-  def test_what_the_content_is
+  def test_content_type_of_each_kind_of_body
     sent = headers("POST", json: { a: 1 })
     assert_equal %w[application/json application/json], [sent["Content-Type"], sent["Accept"]]
     assert_equal "application/x-www-form-urlencoded", headers("POST", form: { a: 1 })["Content-Type"]
@@ -166,7 +166,7 @@ class TestRequestBuilder < UnitTest
     assert_nil headers("POST", body: "a")["Content-Type"]
   end
 
-  def test_what_the_caller_says_of_the_content_counts_more
+  def test_headers_of_the_caller_override_content_type
     own = { "Content-Type" => "application/vnd.api+json", "Accept" => "x/y" }
     [headers("POST", json: 1, headers: own), headers("POST", json: 1, client: { headers: own })].each do |sent|
       assert_equal own.values, [sent["Content-Type"], sent["Accept"]]
@@ -185,11 +185,11 @@ class TestRequestBuilder < UnitTest
     assert_equal "a", request("POST", body: "a", form: nil, multipart: nil).body
   end
 
-  def test_what_is_no_json_is_refused
+  def test_values_without_a_json_form_are_refused
     assert_refused("json") { request("POST", json: Float::NAN) }
   end
 
-  def test_an_encoder_of_ones_own
+  def test_a_custom_encoder
     client = { json_encoder: ->(value) { "<#{value.size}>" } }
     sent = request("POST", client: client, json: { a: 1 })
     assert_equal ["<1>", "application/json"], [sent.body, sent.headers["Content-Type"]]
@@ -212,7 +212,7 @@ class TestRequestBuilder < UnitTest
     assert_equal "/?a=1&b=2&c=4", sent.uri.target
   end
 
-  def test_names_of_params_are_one_as_symbol_and_string
+  def test_names_of_params_are_equal_as_symbol_and_string
     target = ->(client, call) { request("GET", "http://a.test/", client: { params: client }, params: call).uri.query }
     assert_equal "a=2&b=3", target.call(nil, { a: 1, "b" => 3, "a" => 2 })
     assert_equal "a=2", target.call({ "a" => 1 }, { a: 2 })
@@ -220,25 +220,33 @@ class TestRequestBuilder < UnitTest
     assert_equal "a=2&b%5B%5D=1", target.call({ a: 1, b: [1] }, { "a" => 2 })
   end
 
-  def test_params_are_added_to_the_query_that_is_there
+  def test_params_are_added_to_an_existing_query
     { "http://a.test/x?a=1" => "/x?a=1&b=2", "http://a.test/x" => "/x?b=2", "http://a.test/x?" => "/x?b=2",
       "http://a.test?" => "/?b=2", "http://a.test/x y?" => "/x%20y?b=2" }.each do |url, target|
       [{ b: 2 }, [["b", 2]]].each { |params| assert_equal target, request("GET", url, params: params).target }
     end
   end
 
-  def test_a_known_place_is_the_same_as_a_new_one
+  def test_a_cached_url_is_the_same_as_a_new_one
     kept = builder("http://base.test/v1")
-    first, second = Array.new(2) { kept.build("POST", "x", { body: "a", params: { a: 1 } }, false) }
+    first, second = Array.new(2) { kept.build("POST", "x", { body: "a", params: { a: 1 } }, :buffered) }
     assert_equal ["http://base.test/v1/x?a=1"] * 2, [first.url, second.url]
   end
 
-  def test_nothing_is_planned_without_a_timeout
+  def test_a_request_is_not_built_without_a_timeout
     options = Trunkline::Options.new(Trunkline::Options::DEFAULTS)
-    assert_raises(Trunkline::MissingTimeout) { Trunkline::RequestBuilder.new(options, nil, 1).build("GET", "http://a.test/", nil, false) }
+    builder = Trunkline::RequestBuilder.new(options, nil, 1)
+    assert_raises(Trunkline::MissingTimeout) { builder.build("GET", "http://a.test/", nil, :buffered) }
   end
 
-  # The engine has a separate list of these options.
+  def test_another_mode_is_refused
+    [true, false, nil, "streamed", :stream, BasicObject.new, 5].each do |mode|
+      error = assert_raises(ArgumentError) { builder.build("GET", "http://a.test/", nil, mode) }
+      assert_equal "the mode must be :buffered, :streamed or :upgrade", error.message
+    end
+  end
+
+  # The C engine has a separate list of these options.
   def test_the_options_of_a_call_are_those_of_the_table
     own, lasting = (Trunkline::Options::NAMES | Trunkline::Options::CALL_ONLY).partition do |name|
       Trunkline::RequestBuilder.per_call?({ name => nil })
@@ -247,7 +255,7 @@ class TestRequestBuilder < UnitTest
     assert_includes lasting, :timeout
   end
 
-  def test_the_nearest_options_of_a_call_are_told
+  def test_unknown_options_of_a_call_suggest_the_nearest
     { jsn: "json:", formm: "form:", mulitpart: "multipart:", headres: "headers:" }.each do |typed, ours|
       assert_refused("the nearest are #{ours}") { request("POST", typed => 1) }
       assert_refused("the nearest are #{ours}") { Trunkline.post("http://a.test/", timeout: 5, typed => 1) }

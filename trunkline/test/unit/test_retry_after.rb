@@ -29,7 +29,7 @@ class TestRetryAfter < UnitTest
     assert_equal 0.0, seconds("Sat, 31 Jan 2026 11:00:00 GMT")
   end
 
-  def test_what_is_neither
+  def test_values_that_are_neither_seconds_nor_a_date
     [nil, "", "-1", "soon", "1 second", "1e3", "3, 4", "Sat, 31 Foo 2026 12:00:30 GMT"].each do |text|
       assert_nil seconds(text), text.inspect
     end

@@ -8,7 +8,7 @@ require "trunkline/timings"
 class TestServerTiming < UnitTest
   def parse(value) = Trunkline::ServerTiming.parse(value).map(&:to_a)
 
-  def test_what_servers_send
+  def test_valid_fields
     { nil => [], "" => [],
       "miss, db;dur=53, app;dur=47.2" => [["miss", nil, ""], ["db", 0.053, ""], ["app", 0.0472, ""]],
       'cache;desc="Cache Read";dur=23.2' => [["cache", 0.0232, "Cache Read"]],
@@ -19,7 +19,7 @@ class TestServerTiming < UnitTest
       .each { |value, read| assert_equal read, parse(value), value }
   end
 
-  def test_what_hostile_servers_send
+  def test_malformed_fields
     { "a;dur=abc" => [["a", nil, ""]], "a;dur=-1" => [["a", nil, ""]], "a;dur=1e999" => [["a", nil, ""]],
       "a;dur" => [["a", nil, ""]], "a;dur=" => [["a", nil, ""]], "a;=1;dur=2" => [["a", 0.002, ""]],
       ",,;,=,b" => [["b", nil, ""]], '"a, b", c' => [["c", nil, ""]],
@@ -30,13 +30,13 @@ class TestServerTiming < UnitTest
       .each { |value, read| assert_equal read, parse(value), value }
   end
 
-  def test_long_ones_take_time_by_their_length
+  def test_long_fields_are_parsed_in_linear_time
     [",", ";", '"', "a;", "a,", "a;desc=\"\\", "a;dur=1", " ", "=", "\\"].each do |part|
       assert_kind_of Array, parse(part * (65_536 / part.size))
     end
   end
 
-  def test_ours
+  def test_timings_are_formatted_as_server_timing
     timings = Trunkline::Timings.new(0.0, nil, nil, nil, 0.00001, 0.0312, 0.0339, nil)
     assert_equal "queue;dur=0.0, write;dur=0.01, first_byte;dur=31.2, total;dur=33.9", timings.to_server_timing
     read = Trunkline::ServerTiming.parse(timings.to_server_timing("users"))

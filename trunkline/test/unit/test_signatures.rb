@@ -26,7 +26,7 @@ class TestSignatures < TrunklineTest
     end
   end
 
-  def test_each_names_a_method
+  def test_each_signature_names_a_method
     known = RBS::DefinitionBuilder.new(env: @environment)
     types = loaded(@environment.class_decls)
     assert_operator types.size, :>, 60
@@ -37,7 +37,7 @@ class TestSignatures < TrunklineTest
     end
   end
 
-  def test_public_methods_have_one
+  def test_public_methods_have_a_signature
     known = RBS::DefinitionBuilder.new(env: @environment)
     USERS.each do |type|
       declared = known.build_instance(RBS::TypeName.parse("::#{type.name}")).methods.keys

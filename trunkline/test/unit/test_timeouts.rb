@@ -61,7 +61,7 @@ class TestTimeoutValues < UnitTest
     assert_raises(Trunkline::MissingTimeout) { Timeouts.of({}, Timeouts.of(5)) }
   end
 
-  def test_missing_is_an_argument_error_that_tells_how_to_give_one
+  def test_a_missing_timeout_is_an_argument_error_with_a_hint
     error = assert_raises(ArgumentError) { Timeouts.of(nil) }
     assert_match(/timeout: 5.*Trunkline\.configure/, error.message)
   end
@@ -79,7 +79,7 @@ class TestTimeoutValues < UnitTest
     assert_refused("timeout", '"total"') { Timeouts.of({ "total" => 1 }) }
   end
 
-  def test_it_is_a_frozen_value
+  def test_timeouts_are_a_frozen_value
     assert_predicate Timeouts.of(5), :frozen?
     assert_equal Timeouts.of(5), Timeouts.of({ total: 5.0 })
     assert_equal Timeouts.of(5).hash, Timeouts.of(5.0).hash

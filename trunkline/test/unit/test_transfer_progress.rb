@@ -41,7 +41,7 @@ class TestTransferProgress < UnitTest
     assert_equal 0.0, reported[2].eta
   end
 
-  def test_nobody_to_report_to
+  def test_no_reporter_without_a_terminal
     assert_nil Progress::Reporter.for(true, output: StringIO.new)
     assert_nil Progress::Reporter.for(nil, output: Terminal.new)
     assert_nil Progress::Reporter.for(false, output: Terminal.new)

@@ -53,7 +53,7 @@ class TestURL < UnitTest
     [nil, 5, :x, ["http://a.test"], {}].each { |given| assert_refused("url", "String or URI") { URL.parse(given) } }
   end
 
-  def test_a_uri_and_a_url_are_taken
+  def test_a_uri_and_a_url_are_accepted
     assert_equal "https://a.test/x?y=1", URL.parse(URI("https://a.test/x?y=1#z")).to_s
     url = URL.parse("http://a.test/")
     assert_same url, URL.parse(url)
@@ -64,7 +64,7 @@ class TestURL < UnitTest
     assert_equal "http://a.test/%E4", URL.parse("http://a.test/\xE4".b).to_s
   end
 
-  def test_its_parts
+  def test_parts_of_a_url
     url = URL.parse("https://User:p%40ss@[::1]:8443/a/b?c=d")
     assert_equal ["https", "::1", 8443, "/a/b", "c=d"], [url.scheme, url.host, url.port, url.path, url.query]
     assert_equal %w[User p@ss], url.userinfo
@@ -86,7 +86,7 @@ class TestURL < UnitTest
     assert_nil URL.parse("http://@a.test/").userinfo
   end
 
-  def test_neither_userinfo_nor_query_is_shown
+  def test_inspect_shows_neither_userinfo_nor_query
     url = URL.parse("http://user:geheim@a.test/x?token=geheim")
     refute_includes "#{url.inspect} #{url.shown} #{url.without_userinfo}", "user"
     refute_includes "#{url.inspect} #{url.shown}", "geheim"

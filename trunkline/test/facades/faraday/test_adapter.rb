@@ -35,30 +35,30 @@ class TestFaradayAdapter < TrunklineTest
 
   ANSWERS.each do |name, (body, options)|
     define_method(:"test_the_same_as_net_http_for_#{name}") do
-      assert_same_answer(response_bytes(body, **options))
+      assert_same_response(response_bytes(body, **options))
     end
   end
 
   def test_the_same_as_net_http_for_repeated_fields
-    assert_same_answer(response_bytes("ok", "Set-Cookie" => "a=1", "set-cookie" => "b=2", "X-Empty" => ""))
+    assert_same_response(response_bytes("ok", "Set-Cookie" => "a=1", "set-cookie" => "b=2", "X-Empty" => ""))
   end
 
   def test_the_same_as_net_http_for_compressed_bodies
     zipped = Zlib.gzip("hello " * 100)
-    assert_same_answer(response_bytes(zipped, "Content-Encoding" => "gzip"))
-    assert_same_answer(response_bytes(zipped, "Content-Encoding" => "gzip"), headers: { "Accept-Encoding" => "gzip" })
+    assert_same_response(response_bytes(zipped, "Content-Encoding" => "gzip"))
+    assert_same_response(response_bytes(zipped, "Content-Encoding" => "gzip"), headers: { "Accept-Encoding" => "gzip" })
   end
 
   def test_the_same_as_net_http_for_chunks
-    assert_same_answer(chunked_response("one", "two", trailers: { "X-Sum" => "1" }))
+    assert_same_response(chunked_response("one", "two", trailers: { "X-Sum" => "1" }))
   end
 
-  def test_the_same_as_net_http_for_answers_without_a_body
-    assert_same_answer("HTTP/1.1 204 No Content\r\n\r\n")
-    assert_same_answer(response_bytes("five5"), method: :head)
+  def test_the_same_as_net_http_for_responses_without_a_body
+    assert_same_response("HTTP/1.1 204 No Content\r\n\r\n")
+    assert_same_response(response_bytes("five5"), method: :head)
   end
 
-  def assert_same_answer(bytes, method: :get, headers: {})
+  def assert_same_response(bytes, method: :get, headers: {})
     seen = %i[net_http trunkline].map do |adapter|
       bytes_of_head = method == :head ? bytes.split("\r\n\r\n").first + "\r\n\r\n" : bytes
       response = faraday(serve(bytes_of_head).url, adapter: adapter).run_request(method, "/", nil, headers)
@@ -86,7 +86,7 @@ class TestFaradayAdapter < TrunklineTest
     assert_equal 1, server.connection_count
   end
 
-  def test_params_go_through_the_encoder_that_was_chosen
+  def test_params_are_encoded_by_the_configured_encoder
     server = serve
     targets = [nil, Faraday::FlatParamsEncoder].flat_map do |encoder|
       options = { timeout: DEFAULT_TIMEOUT, params_encoder: encoder }.compact
@@ -98,7 +98,7 @@ class TestFaradayAdapter < TrunklineTest
     assert_equal ["/?a%5B%5D=1&a%5B%5D=2&b=x+y"] * 2 + ["/?a=1&a=2&b=x+y"] * 2, targets
   end
 
-  def test_middleware_sees_requests_and_answers_in_its_order
+  def test_middleware_sees_requests_and_responses_in_its_order
     seen = []
     layer = Class.new(Faraday::Middleware) do
       define_method(:on_request) { |env| seen << [:request, options[:name], env.method] }
@@ -119,7 +119,7 @@ class TestFaradayAdapter < TrunklineTest
   end
 
   # Behaves like net_http: google-apis sets Content-Length to the size of a later upload.
-  def test_a_string_has_its_own_length_whatever_the_header_says
+  def test_content_length_is_the_length_of_the_string_in_spite_of_the_header
     server = serve
     %w[Content-Length CONTENT-LENGTH].product(["", "text"]) do |name, body|
       faraday(server.url).post("/", body, name => "440000")
@@ -141,7 +141,7 @@ class TestFaradayAdapter < TrunklineTest
     assert_equal "", response.body
   end
 
-  def test_an_empty_stream_is_told_once
+  def test_on_data_is_called_once_for_an_empty_stream
     seen = []
     faraday(serve(response_bytes("")).url).get("/") do |request|
       request.options.on_data = proc { |chunk, size| seen << [chunk, size] }
@@ -149,7 +149,7 @@ class TestFaradayAdapter < TrunklineTest
     assert_equal [["", 0]], seen
   end
 
-  def test_what_the_reader_of_a_stream_raises_comes_through
+  def test_an_exception_of_on_data_is_raised_to_the_caller
     connection = faraday(serve(response_bytes("abc")).url)
     assert_raises(KeyError) do
       connection.get("/") { |request| request.options.on_data = proc { raise KeyError, "mine" } }
@@ -259,7 +259,7 @@ class TestFaradayAdapter < TrunklineTest
     ENV.update(before)
   end
 
-  def test_a_proxy_that_wants_credentials_is_an_answer
+  def test_a_407_of_a_proxy_is_a_response
     proxy = serve(response_bytes("who?", status: "407 Proxy Authentication Required", "Proxy-Authenticate" => "Basic"))
     connection = faraday("http://api.test", proxy: proxy.url)
     response = connection.get("/")
@@ -297,7 +297,7 @@ class TestFaradayAdapter < TrunklineTest
 
   # After a response, Faraday's env.body is the response's body; a body that middleware then assigns is the next
   # request's.
-  def test_middleware_may_send_another_content_after_an_answer
+  def test_middleware_may_send_another_body_after_a_response
     server = serve
     twice = Class.new(Faraday::Middleware) do
       def call(env)

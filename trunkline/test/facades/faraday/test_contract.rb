@@ -69,7 +69,7 @@ class TestFaradayContract < TrunklineTest
     assert_equal %w[a b], seen
   end
 
-  def test_an_error_in_on_data_ends_its_request_alone
+  def test_an_error_in_on_data_ends_only_its_request
     server = serve { |connection| connection.read_request && (connection << unfinished) && connection.stall }
     connection = trunkline(server.url)
     calls = 0

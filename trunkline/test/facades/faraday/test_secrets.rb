@@ -42,7 +42,7 @@ class TestFaradaySecrets < TrunklineTest
     assert_hidden error, manager
   end
 
-  def test_what_is_refused
+  def test_refused_options_hide_secrets
     [{ proxy: "http://user:#{CANARY}@127.0.0.1:9/x y" }, { ssl: { client_key: KEY, client_cert: KEY } },
      { ssl: { client_key: CANARY, client_cert: CANARY } }, { ssl: { ca_file: KEY } }].each do |options|
       error = raised { Faraday.new("https://127.0.0.1:9", **options) { |builder| builder.adapter :trunkline }.get("/") }

@@ -62,7 +62,7 @@ class TestFaradayTLS < TrunklineTest
     end
   end
 
-  def test_what_cannot_be_carried_is_refused_by_name
+  def test_unsupported_versions_are_refused_by_name
     { max_version: :TLS1_1, version: :TLSv1, min_version: "SSLv9" }.each do |name, value|
       error = assert_raises(Trunkline::InvalidRequest) { faraday("https://127.0.0.1:1", ssl: { name => value }).get("/") }
       assert_includes error.message, name.to_s

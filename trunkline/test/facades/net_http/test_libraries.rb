@@ -167,12 +167,12 @@ class TestNetHTTPLibraries < TrunklineTest
 
   def compare(name, prelude, program, environment)
     runs = ["", INSTALL].map { |install| Thread.new { use(prelude + install + program, environment) } }
-    plain, carried = runs.each { |run| run.report_on_exception = false }.map(&:value)
-    assert_equal plain[:results], carried[:results]
-    refute_empty carried[:results]
-    assert_equal plain[:requests], carried[:requests]
-    assert_operator carried[:connections].sum, :<, plain[:connections].sum
-    assert_operator carried[:connections].max, :<=, MOST_CONNECTIONS[name]
+    plain, patched = runs.each { |run| run.report_on_exception = false }.map(&:value)
+    assert_equal plain[:results], patched[:results]
+    refute_empty patched[:results]
+    assert_equal plain[:requests], patched[:requests]
+    assert_operator patched[:connections].sum, :<, plain[:connections].sum
+    assert_operator patched[:connections].max, :<=, MOST_CONNECTIONS[name]
   end
 
   # @return [Hash] the program's results, the requests received, and the connections of the plain and the TLS server

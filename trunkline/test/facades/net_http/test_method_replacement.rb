@@ -84,7 +84,7 @@ class TestNetHTTPMethodReplacement < TrunklineTest
   end
 
   # Installs both kinds of hooks, in the order of OpenTelemetry after httplog.
-  def test_what_is_prepended_to_what_is_aliased
+  def test_prepended_and_aliased_hooks_run_as_without_the_facade
     parts = [HOOKS[:aliased], HOOKS[:prepended]]
     plain, *others = [parts, [INSTALL, *parts], [parts[0], INSTALL, parts[1]], [*parts, INSTALL]].map do |program|
       Thread.new { run_program(program, "", {}) }
@@ -92,7 +92,7 @@ class TestNetHTTPMethodReplacement < TrunklineTest
     others.each { |seen| assert_equal plain, seen }
   end
 
-  def test_another_connect_stays_in_use
+  def test_a_redefined_connect_stays_in_use
     server = serve(response_bytes("ok"))
     out, err, status = Subprocess.run_command({}, [RbConfig.ruby, "-I", Subprocess::LIB, "-e", <<~RUBY])
       require "net/http"

@@ -93,7 +93,7 @@ class TestNetHTTP < TrunklineTest
   end
 
   ANSWERS.each_key do |path|
-    define_method(:"test_the_answer_is_the_same_for_#{path.delete("/").tr("-", "_")}") do
+    define_method(:"test_the_response_is_the_same_for_#{path.delete("/").tr("-", "_")}") do
       server = catalogue
       assert_equal(*both { Net::HTTP.start("127.0.0.1", server.port) { |http| seen(http.get(path)) } })
       assert_equal(*both { seen(Net::HTTP.get_response(URI(server.url(path)))) })
@@ -121,7 +121,7 @@ class TestNetHTTP < TrunklineTest
     refute_match(/connection: close/i, server.raw_requests.join)
   end
 
-  def test_an_answer_without_a_body_leaves_its_connection_open
+  def test_a_response_without_a_body_leaves_its_connection_open
     server = catalogue
     install
     http = Net::HTTP.new("127.0.0.1", server.port)
@@ -130,7 +130,7 @@ class TestNetHTTP < TrunklineTest
     assert_equal 1, server.connection_count
   end
 
-  def test_an_address_of_ones_own
+  def test_local_host_is_the_source_address
     server = serve do |connection|
       connection.read_request && connection << response_bytes(connection.socket.peeraddr[3])
     end
@@ -140,7 +140,7 @@ class TestNetHTTP < TrunklineTest
     assert_equal "127.0.0.2", http.get("/").body
   end
 
-  def test_a_caller_may_still_ask_to_close
+  def test_a_caller_may_send_connection_close
     server = catalogue
     install
     Net::HTTP.new("127.0.0.1", server.port).get("/text", "Connection" => "close")
@@ -159,7 +159,7 @@ class TestNetHTTP < TrunklineTest
     assert_raises(IOError) { http.finish }
   end
 
-  def test_start_raises_where_nobody_listens
+  def test_start_raises_when_the_connection_is_refused
     port = refused_port
     errors = both { assert_raises(Errno::ECONNREFUSED) { Net::HTTP.start("127.0.0.1", port) { flunk } } }
     # Versions of net-http write the address in two ways: host:port, and "host" port port.
@@ -299,14 +299,14 @@ class TestNetHTTP < TrunklineTest
   end
 
   # Net::HTTP itself would send a GET twice here.
-  def test_nothing_is_sent_twice
+  def test_a_get_is_not_sent_twice
     server = serve { |connection| connection.read_request && connection.close }
     install
     assert_raises(EOFError) { Net::HTTP.get(URI(server.url)) }
     assert_attempts 1, server
   end
 
-  def test_what_is_left_over_never_meets_the_next_request
+  def test_an_unread_rest_of_a_body_is_not_the_next_response
     server = serve do |connection|
       while (request = connection.read_request)
         connection << (request.target == "/long" ? response_bytes("x" * 1_000_000) : response_bytes(request.target))
@@ -340,13 +340,13 @@ class TestNetHTTP < TrunklineTest
   def test_an_announced_body_that_never_comes_is_not_carried
     server = serve(&:read_rest)
     install
-    _, said = capture_io do
+    _, warnings = capture_io do
       http = Net::HTTP.new("127.0.0.1", server.port)
       http.read_timeout = 0.1
       http.max_retries = 0
       assert_raises(Net::ReadTimeout) { http.get("/", "Content-Length" => "5") }
     end
-    assert_match(/announce a body/, said)
+    assert_match(/announce a body/, warnings)
   end
 
   def test_continue_is_waited_for
@@ -384,12 +384,12 @@ class TestNetHTTP < TrunklineTest
     before = Net::HTTP.start("127.0.0.1", server.port)
     install
     assert_equal "200", before.get("/text").code
-    carried = Net::HTTP.start("127.0.0.1", server.port)
+    patched = Net::HTTP.start("127.0.0.1", server.port)
     Trunkline::NetHTTP.uninstall!
-    assert_equal "200", carried.get("/text").code
+    assert_equal "200", patched.get("/text").code
     assert_equal "200", Net::HTTP.new("127.0.0.1", server.port).get("/text").code
     assert_equal [nil, nil, "close"], server.requests.map { |request| request["connection"] }
-    [before, carried].each(&:finish)
+    [before, patched].each(&:finish)
   end
 
   def test_install_and_uninstall_are_idempotent
@@ -399,20 +399,20 @@ class TestNetHTTP < TrunklineTest
     refute_predicate Trunkline::NetHTTP, :installed?
   end
 
-  def test_options_of_the_socket_are_ignored_and_that_is_said
+  def test_socket_options_are_ignored_with_a_warning
     server = catalogue
     install
-    _, said = capture_io do
+    _, warnings = capture_io do
       http = Net::HTTP.start("127.0.0.1", server.port)
       io = http.instance_variable_get(:@socket).io
       io.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1)
       2.times { io.setsockopt(Socket::SOL_SOCKET, Socket::SO_KEEPALIVE, 1) }
       assert_equal "200", http.get("/text").code
     end
-    assert_equal 1, said.scan("socket options are ignored").size
+    assert_equal 1, warnings.scan("socket options are ignored").size
   end
 
-  def test_a_socket_of_the_callers_own_is_used
+  def test_a_socket_of_the_caller_is_used
     server = catalogue
     own = Class.new(Net::HTTP) do
       private
@@ -428,14 +428,14 @@ class TestNetHTTP < TrunklineTest
   def test_a_target_that_cannot_be_carried_is_sent_by_net_http
     server = catalogue
     install
-    _, said = capture_io do
+    _, warnings = capture_io do
       Net::HTTP.start("127.0.0.1", server.port) do |http|
         http.get("/with space")
         http.get("/text")
       end
     end
-    assert_match(/target/, said)
-    refute_match(/space/, said)
+    assert_match(/target/, warnings)
+    refute_match(/space/, warnings)
     assert_equal ["/with", "/text"], server.requests.map(&:target)
   end
 

@@ -24,7 +24,7 @@ class TestPersistentHttpClient < TrunklineTest
     assert_equal 1, server.connection_count
   end
 
-  def test_it_is_started_and_given_again
+  def test_get_returns_the_same_started_client
     server = serve
     http = Trunkline::PersistentHttpClient.get(server.url)
     assert_predicate http, :started?
@@ -36,7 +36,7 @@ class TestPersistentHttpClient < TrunklineTest
     assert_equal 1, server.connection_count
   end
 
-  def test_all_of_its_kind_share_connections
+  def test_all_clients_of_an_origin_share_connections
     server = serve
     4.times { |n| Trunkline::PersistentHttpClient.get(server.url, read_timeout: 10 + n).get("/") }
     assert_equal 1, server.connection_count
@@ -47,12 +47,12 @@ class TestPersistentHttpClient < TrunklineTest
       connection << response_bytes(connection.requests.last.target) while connection.read_request
     end
     http = Trunkline::PersistentHttpClient.get(server.url)
-    answers = Array.new(8) { |n| Thread.new { Array.new(20) { |m| http.get("/#{n}/#{m}").body } } }.map(&:value)
-    assert_equal(Array.new(8) { |n| Array.new(20) { |m| "/#{n}/#{m}" } }, answers)
+    bodies = Array.new(8) { |n| Thread.new { Array.new(20) { |m| http.get("/#{n}/#{m}").body } } }.map(&:value)
+    assert_equal(Array.new(8) { |n| Array.new(20) { |m| "/#{n}/#{m}" } }, bodies)
     assert_operator server.connection_count, :<=, 8
   end
 
-  def test_its_defaults
+  def test_default_timeouts
     http = Trunkline::PersistentHttpClient.get(serve.url)
     assert_equal [30, 80, 30], [http.open_timeout, http.read_timeout, http.keep_alive_timeout]
   end
@@ -76,7 +76,7 @@ class TestPersistentHttpClient < TrunklineTest
     assert_equal "ok", Trunkline::PersistentHttpClient.get(proxy.url, proxy: nil).get("/direct").body
   end
 
-  def test_a_slow_connect_holds_nobody_up
+  def test_a_slow_connect_does_not_delay_other_clients
     port = opened(FullBacklog.new).port
     slow = Thread.new { Trunkline::PersistentHttpClient.get("http://127.0.0.1:#{port}", open_timeout: 1) }
     slow.report_on_exception = false
@@ -85,7 +85,7 @@ class TestPersistentHttpClient < TrunklineTest
     assert_raises(Net::OpenTimeout) { slow.value }
   end
 
-  def test_what_only_net_http_can_do_is_shared_by_no_threads
+  def test_a_client_that_needs_net_http_is_not_shared_by_threads
     server = serve_tls
     options = { ca_file: TestCA.ca_file, verify_callback: ->(good, _) { good } }
     capture_io do
@@ -106,7 +106,7 @@ class TestPersistentHttpClient < TrunklineTest
     assert_equal "ok", http.get("/").body
   end
 
-  def test_what_it_refuses
+  def test_unknown_options_and_bad_urls_are_refused
     error = assert_raises(ArgumentError) { Trunkline::PersistentHttpClient.get(serve.url, timeout: 1) }
     assert_match(/timeout: is no option of Net::HTTP/, error.message)
     ["ftp://a.test", "/path", "http:///path"].each do |uri|

@@ -43,8 +43,8 @@ class TestNetHTTPProxies < TrunklineTest
     proxy = serve { |connection| tunnel(connection, server.port) }
     results = both { 2.times.map { through(proxy, *SECRET).get("/").body } }
     assert_equal [%w[ok ok]] * 2, results
-    asked = proxy.requests.map { |request| [request.verb, request.target, request["proxy-authorization"]] }
-    assert_equal [["CONNECT", "localhost:1", CREDENTIALS]], asked.uniq
+    sent = proxy.requests.map { |request| [request.verb, request.target, request["proxy-authorization"]] }
+    assert_equal [["CONNECT", "localhost:1", CREDENTIALS]], sent.uniq
     assert_equal 3, server.connection_count
   end
 
@@ -56,13 +56,13 @@ class TestNetHTTPProxies < TrunklineTest
     assert_equal(*errors.map { |error| [error.response.code, error.response["proxy-authenticate"]] })
   end
 
-  def test_a_refused_request_is_an_answer
+  def test_a_407_of_a_proxy_is_a_response
     proxy = serve(response_bytes("who?", status: "407 Proxy Authentication Required"))
     responses = both { Net::HTTP.new("api.test", 80, "127.0.0.1", proxy.port).get("/") }
     assert_equal(*responses.map { |response| [response.class, response.body] })
   end
 
-  def test_a_proxy_that_is_not_there
+  def test_an_unreachable_proxy
     port = refused_port
     errors = both { assert_raises(Errno::ECONNREFUSED) { Net::HTTP.new("api.test", 80, "127.0.0.1", port).get("/") } }
     # JRuby puts the system's message before it.

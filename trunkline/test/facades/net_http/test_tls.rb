@@ -51,11 +51,11 @@ class TestNetHTTPTLS < TrunklineTest
     assert_raises(OpenSSL::SSL::SSLError) { secure(server, cert_store: store).get("/") }
   end
 
-  def test_an_empty_store_trusts_nobody
+  def test_an_empty_store_trusts_no_certificate
     assert_raises(OpenSSL::SSL::SSLError) { secure(serve_tls, cert_store: OpenSSL::X509::Store.new).get("/") }
   end
 
-  def test_a_store_with_rules_of_its_own_is_taken_as_it_is
+  def test_a_store_with_custom_rules_is_used_unchanged
     server = serve_tls
     store = TestCA.store
     store.flags = OpenSSL::X509::V_FLAG_CRL_CHECK
@@ -74,7 +74,7 @@ class TestNetHTTPTLS < TrunklineTest
     assert_equal "ok", secure(serve_tls(identity: :expired), verify_mode: OpenSSL::SSL::VERIFY_NONE).get("/").body
   end
 
-  def test_what_was_not_verified_is_not_used_for_what_must_be
+  def test_an_unverified_connection_is_not_reused_for_a_verifying_client
     server = serve_tls
     assert_equal "ok", secure(server, verify_mode: OpenSSL::SSL::VERIFY_NONE).get("/").body
     assert_raises(OpenSSL::SSL::SSLError) { secure(server).get("/") }

@@ -48,8 +48,8 @@ class TestNetHTTPTolerance < TrunklineTest
     odd_names: "#{OK}X A(b)=c/d: 1\r\n#{TWO}",
     controls_in_a_value: "#{OK}X-A: a\x01b\x00c\r\n#{TWO}",
     more_than_was_announced: "#{OK}#{TWO} and more",
-    brotli_that_was_not_asked_for: coded("\x0B\x02\x80hello\x03", "br"),
-    zstd_that_was_not_asked_for: coded("what it is", "zstd"),
+    brotli_without_accept_encoding: coded("\x0B\x02\x80hello\x03", "br"),
+    zstd_without_accept_encoding: coded("what it is", "zstd"),
     gzip: coded(GZIP, "gzip"),
     gzip_in_capitals: coded(GZIP, "GZIP"),
     gzip_by_its_old_name: coded(GZIP, "x-gzip"),
@@ -79,7 +79,7 @@ class TestNetHTTPTolerance < TrunklineTest
     end
   end
 
-  def test_a_connection_is_not_used_again_after_an_odd_answer
+  def test_a_connection_is_not_reused_after_a_malformed_response
     server = serve { |connection| connection << "#{OK}X-A : 1\r\n#{TWO}" while connection.read_request }
     Trunkline::NetHTTP.install!
     3.times { assert_equal "ok", Net::HTTP.get(URI(server.url)) }

@@ -8,7 +8,7 @@ class TestTyphoeusCredentials < TyphoeusTest
   DIGEST = 'Digest realm="r", qop="auth", nonce="n"'
   BASIC = 'Basic realm="r"'
   LOGIN = { userpwd: "robin:secret" }.freeze
-  SAID_BASIC = "Basic #{["robin:secret"].pack("m0")}".freeze
+  SENT_BASIC = "Basic #{["robin:secret"].pack("m0")}".freeze
 
   CALL_STYLES = {
     run: :run.to_proc,
@@ -27,11 +27,11 @@ class TestTyphoeusCredentials < TyphoeusTest
   }.freeze
 
   def self.all_ways(name, &body)
-    CALL_STYLES.each { |way, carry| define_method(:"test_#{name}_by_#{way}") { instance_exec(carry, &body) } }
+    CALL_STYLES.each { |way, run| define_method(:"test_#{name}_by_#{way}") { instance_exec(run, &body) } }
   end
 
   # Responds with 401 to a request without Authorization, and with 200 when `accepted` matches.
-  def asking(challenge, accepted)
+  def serve_challenge(challenge, accepted)
     serve do |connection|
       while (got = connection.read_request)
         connection << (accepted.match?(got["Authorization"].to_s) ? response_bytes("in") : refusal(challenge))
@@ -41,52 +41,52 @@ class TestTyphoeusCredentials < TyphoeusTest
 
   def refusal(challenge) = response_bytes("out", status: "401 Unauthorized", "WWW-Authenticate" => challenge)
 
-  def said(server) = server.requests.map { |got| got["Authorization"] }
+  def authorizations(server) = server.requests.map { |got| got["Authorization"] }
 
-  all_ways(:digest) do |carry|
-    server = asking(DIGEST, /\ADigest username="robin"/)
-    response = carry.call(request(server.url, httpauth: :digest, **LOGIN))
+  all_ways(:digest) do |run|
+    server = serve_challenge(DIGEST, /\ADigest username="robin"/)
+    response = run.call(request(server.url, httpauth: :digest, **LOGIN))
     assert_equal [200, "in", 0], [response.code, response.body, response.redirect_count]
-    assert_equal [nil, true], [said(server).first, said(server).last.start_with?("Digest ")]
+    assert_equal [nil, true], [authorizations(server).first, authorizations(server).last.start_with?("Digest ")]
     assert_equal 2, server.requests.size
   end
 
-  all_ways(:a_refusal_is_an_answer) do |carry|
+  all_ways(:a_refusal_is_a_response) do |run|
     server = serve(refusal(DIGEST))
-    response = carry.call(request(server.url, httpauth: :digest, **LOGIN))
+    response = run.call(request(server.url, httpauth: :digest, **LOGIN))
     assert_equal [401, "out", :ok], [response.code, response.body, response.return_code]
     assert_equal 2, server.requests.size
   end
 
   def test_the_nonce_serves_further_requests
-    server = asking(DIGEST, /\ADigest/)
+    server = serve_challenge(DIGEST, /\ADigest/)
     3.times { request(server.url, httpauth: :digest, **LOGIN).run }
     assert_equal 4, server.requests.size
   end
 
-  def test_what_the_server_asks_for
+  def test_httpauth_any_uses_the_scheme_of_the_challenge
     { DIGEST => /\ADigest/, BASIC => /\ABasic/, "#{BASIC}, #{DIGEST}" => /\ADigest/ }.each do |challenge, accepted|
-      server = asking(challenge, accepted)
+      server = serve_challenge(challenge, accepted)
       assert_equal 200, request(server.url, httpauth: :any, **LOGIN).run.code, challenge
-      assert_nil said(server).first
+      assert_nil authorizations(server).first
     end
     assert_equal 401, request(serve(refusal(BASIC)).url, httpauth: :anysafe, **LOGIN).run.code
-    assert_equal 200, request(asking(BASIC, /\ABasic/).url, httpauth: %i[basic digest ntlm], **LOGIN).run.code
+    assert_equal 200, request(serve_challenge(BASIC, /\ABasic/).url, httpauth: %i[basic digest ntlm], **LOGIN).run.code
   end
 
-  def test_a_wrong_password_is_not_said_for_ever
+  def test_a_wrong_password_is_sent_once
     server = serve(refusal(BASIC))
     assert_equal 401, request(server.url, httpauth: :any, **LOGIN).run.code
-    assert_equal [nil, SAID_BASIC], said(server)
+    assert_equal [nil, SENT_BASIC], authorizations(server)
   end
 
   def test_a_login_in_the_url
-    server = asking(DIGEST, /\ADigest username="ann"/)
+    server = serve_challenge(DIGEST, /\ADigest username="ann"/)
     assert_equal 200, request(server.url.sub("//", "//ann:x@"), httpauth: :digest).run.code
   end
 
   def test_a_form_is_sent_again
-    server = asking(DIGEST, /\ADigest/)
+    server = serve_challenge(DIGEST, /\ADigest/)
     assert_equal 200, request(server.url, method: :post, body: { a: 1 }, httpauth: :digest, **LOGIN).run.code
     assert_equal %w[a=1 a=1], server.requests.map(&:body)
   end
@@ -100,7 +100,7 @@ class TestTyphoeusCredentials < TyphoeusTest
       request(server.url, netrc: :optional, netrc_file: file.path, userpwd: "a:b").run
       request(server.url, netrc: :required, netrc_file: file.path, userpwd: "a:b").run
       request(server.url, netrc: :ignored, netrc_file: file.path).run
-      assert_equal [SAID_BASIC, "Basic #{["a:b"].pack("m0")}", SAID_BASIC, nil], said(server)
+      assert_equal [SENT_BASIC, "Basic #{["a:b"].pack("m0")}", SENT_BASIC, nil], authorizations(server)
     end
   end
 
@@ -109,7 +109,7 @@ class TestTyphoeusCredentials < TyphoeusTest
     server = serve(redirect(elsewhere.url))
     request(server.url, followlocation: true, **LOGIN).run
     request(server.url, followlocation: true, unrestricted_auth: true, **LOGIN).run
-    assert_equal [nil, SAID_BASIC], said(elsewhere)
+    assert_equal [nil, SENT_BASIC], authorizations(elsewhere)
   end
 
   # ---- cookies ----
@@ -126,29 +126,29 @@ class TestTyphoeusCredentials < TyphoeusTest
     end
   end
 
-  all_ways(:cookies_are_kept_in_a_file) do |carry|
+  all_ways(:cookies_are_stored_in_a_file) do |run|
     in_folder do |folder|
       jar = File.join(folder, "cookies.txt")
       server = baker
-      carry.call(request("#{server.url}set", cookiejar: jar))
+      run.call(request("#{server.url}set", cookiejar: jar))
       assert_match(%r{^127\.0\.0\.1\tFALSE\t/\tFALSE\t0\tset\t1$}, File.read(jar))
       assert_equal 0o600, File.stat(jar).mode & 0o777
-      response = carry.call(request("#{server.url}next", cookiefile: jar, cookiejar: jar))
+      response = run.call(request("#{server.url}next", cookiefile: jar, cookiejar: jar))
       assert_equal "set=1", response.body
-      last = carry.call(request("#{server.url}x", cookiefile: jar))
+      last = run.call(request("#{server.url}x", cookiefile: jar))
       assert_equal %w[next=1 set=1], last.body.split("; ").sort
       assert_equal ["cookies.txt"], Dir.children(folder)
     end
   end
 
-  all_ways(:cookies_of_redirects) do |carry|
+  all_ways(:cookies_of_redirects) do |run|
     server = baker
-    response = carry.call(request("#{server.url}from", cookiefile: "", cookie: "own=1", followlocation: true))
+    response = run.call(request("#{server.url}from", cookiefile: "", cookie: "own=1", followlocation: true))
     assert_equal "from=1; own=1", response.body
     assert_equal "own=1", server.requests.first["Cookie"]
   end
 
-  def test_cookies_are_for_those_who_set_them
+  def test_cookies_are_not_sent_to_another_host
     other = baker
     server = serve(redirect(other.url(host: "localhost"), "Set-Cookie" => "a=1"))
     response = request(server.url, cookiefile: "", cookie: "own=1", followlocation: true).run
@@ -178,7 +178,7 @@ class TestTyphoeusCredentials < TyphoeusTest
     2.times { assert_equal "", request("#{server.url}set", cookiefile: "").run.body }
   end
 
-  def test_a_jar_that_cannot_be_written_is_said
+  def test_a_cookie_jar_that_cannot_be_written_causes_a_warning
     _, words = capture_io { assert_equal 200, request(baker.url, cookiejar: "/nowhere/jar").run.code }
     assert_match(%r{cookiejar /nowhere/jar: }, words)
   end
@@ -195,7 +195,7 @@ class TestTyphoeusCredentials < TyphoeusTest
     assert_equal [200, "seen=1"], [response.code, response.body]
   end
 
-  def test_without_the_gem_it_is_said_what_is_missing
+  def test_a_missing_http_cookie_gem_is_named
     code = <<~RUBY
       require "trunkline/typhoeus"
       module Kernel

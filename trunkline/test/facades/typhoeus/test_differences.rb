@@ -8,7 +8,7 @@ class TestTyphoeusDifferences < TrunklineTest
   # libcurl 8.23 sends a password without a user, as docs/switching.md says.
   NEWER = %w[password].freeze
 
-  def test_the_page_says_what_differs
+  def test_the_page_lists_all_differences
     skip "Typhoeus is not installed (bin/setup): nothing to compare with" unless SeparateBundle.installed?("typhoeus")
     differences = Differences.new
     assert_operator differences.same, :>, 150

@@ -19,7 +19,7 @@ class TestTyphoeusHydra < TyphoeusTest
     request(url, **options).tap { |made| hydra.queue(made) }
   end
 
-  def test_every_request_gets_its_own_answer
+  def test_every_request_gets_its_own_response
     server = serve do |connection|
       while (got = connection.read_request) do connection << response_bytes(got.target) end
     end
@@ -117,7 +117,7 @@ class TestTyphoeusHydra < TyphoeusTest
     assert_equal 200, later.response.code
   end
 
-  def test_an_interrupt_gives_up_what_is_in_flight
+  def test_an_interrupt_cancels_requests_in_flight
     server = serve(script: [%i[read stall]])
     hydra = hydra()
     made = queue(hydra, server.url)
@@ -155,7 +155,7 @@ class TestTyphoeusHydra < TyphoeusTest
   end
 
   # Like libcurl: waiting after a refusal is left to the caller.
-  def test_a_refusal_holds_back_no_other_request
+  def test_a_refused_request_does_not_delay_others
     server = serve do |connection|
       connection << response_bytes("", status: "503 Unavailable", "Retry-After" => 60) while connection.read_request
     end
@@ -165,7 +165,7 @@ class TestTyphoeusHydra < TyphoeusTest
     assert_equal [503] * 3, made.map { |one| one.response.code }
   end
 
-  def test_failures_are_answers_like_others
+  def test_failures_are_responses_with_a_return_code
     hydra = hydra()
     good = queue(hydra, serve.url)
     refused = queue(hydra, "127.0.0.1:#{refused_port}")
@@ -197,7 +197,7 @@ class TestTyphoeusHydra < TyphoeusTest
     assert_equal ["a=1", "b" * 200_000], server.requests.map(&:body).sort
   end
 
-  def test_memoize_asks_once_and_gives_each_its_own_copy
+  def test_memoize_sends_one_request_and_copies_the_response
     Typhoeus::Config.memoize = true
     server = serve
     hydra = hydra()

@@ -13,7 +13,7 @@ class TestTyphoeusOptions < TyphoeusTest
     end
   end
 
-  def test_a_body_is_not_sent_again_from_https_to_http_unless_asked
+  def test_a_redirect_from_https_to_http_repeats_a_body_only_with_an_option
     plain = serve
     { "307 X" => {}, "302 X" => { postredir: :post_302 } }.each do |status, options|
       secure = serve_tls(redirect(plain.url, status: status))
@@ -45,7 +45,7 @@ class TestTyphoeusOptions < TyphoeusTest
     end
   end
 
-  def test_what_libcurl_waits_for_has_no_limit_of_its_own
+  def test_phases_without_a_limit_in_libcurl_have_none
     limits = Trunkline::Facades::Typhoeus::Options.new({}).client_options.fetch(:timeout)
     assert_equal [Trunkline::Timeouts::ENDLESS], limits.values_at(:queue, :write, :first_byte, :read).uniq
     assert_equal 300, limits[:connect]
@@ -53,7 +53,7 @@ class TestTyphoeusOptions < TyphoeusTest
     assert_equal 2, options.client_options.dig(:timeout, :first_byte)
   end
 
-  def test_a_body_of_any_size_is_begun_unless_maxfilesize_says_otherwise
+  def test_a_body_of_any_size_is_read_without_maxfilesize
     script = [[:read, "HTTP/1.1 200 OK\r\nContent-Length: #{1 << 40}\r\n\r\nshort", :close]]
     assert_equal :partial_file, request(serve(script: script).url).run.return_code
     upload = { method: :post, multipart: true, body: { a: 1 }, headers: { "Content-Type" => "multipart/form-data" } }
@@ -61,7 +61,7 @@ class TestTyphoeusOptions < TyphoeusTest
     assert_equal :filesize_exceeded, request(serve(script: script).url, maxfilesize: 1 << 39).run.return_code
   end
 
-  def test_a_post_stays_one_after_redirects
+  def test_a_post_stays_a_post_after_redirects_with_postredir
     server = serve do |connection|
       while (got = connection.read_request)
         connection << (got.target == "/" ? redirect("/there") : response_bytes("#{got.verb} #{got.body}"))

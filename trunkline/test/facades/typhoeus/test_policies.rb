@@ -10,7 +10,7 @@ class TestTyphoeusPolicies < TyphoeusTest
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
   RETRY = { backoff: 0.001..0.002, budget: false }.freeze
 
-  def test_retries_alone
+  def test_only_retries
     server = serve_sequence("/" => [BUSY, nil, response_bytes("fine")], "/post" => [BUSY])
     Typhoeus::Config.policies = { retry: RETRY }
     assert_equal [200, "fine"], request(server.url("/")).run.then { |one| [one.code, one.body] }
@@ -55,6 +55,6 @@ class TestTyphoeusPolicies < TyphoeusTest
 
   def test_other_options_are_refused
     error = assert_raises(Trunkline::InvalidRequest) { Typhoeus::Config.policies = { timeout: 3 } }
-    assert_match(/one of policies, retry, .* Typhoeus's own, got :timeout/, error.message)
+    assert_match(/one of policies, .*retry, .* Typhoeus's own, got :timeout/, error.message)
   end
 end

@@ -74,13 +74,13 @@ class TestTyphoeusRequests < TyphoeusTest
     assert_equal ['{"a": 1}', "application/json"], [got.body, got["Content-Type"]]
   end
 
-  def test_put_has_no_type_of_its_own
+  def test_put_has_no_default_content_type
     server = serve
     request(server.url, method: :put, body: "x").run
     assert_nil server.requests.first["Content-Type"]
   end
 
-  def test_post_of_nothing_tells_its_length
+  def test_a_post_without_a_body_sends_content_length_zero
     server = serve
     request(server.url, method: :post).run
     assert_equal "0", server.requests.first["Content-Length"]
@@ -113,7 +113,7 @@ class TestTyphoeusRequests < TyphoeusTest
     assert_equal "from an io", server.requests.first.body
   end
 
-  def test_fields_that_are_always_there
+  def test_header_fields_that_are_always_sent
     server = serve
     request(server.url).run
     got = server.requests.first
@@ -155,7 +155,7 @@ class TestTyphoeusRequests < TyphoeusTest
     assert_equal ["bytes=0-3", "Thu, 01 Jan 1970 00:00:00 GMT"], [got["Range"], got["If-Modified-Since"]]
   end
 
-  def test_connections_are_kept_and_forbid_reuse_ends_them
+  def test_connections_are_reused_unless_forbid_reuse_is_set
     server = serve
     2.times { request(server.url).run }
     assert_equal 1, server.connection_count
@@ -178,7 +178,7 @@ class TestTyphoeusRequests < TyphoeusTest
     assert_equal ["http://far.test/x", "Basic #{["u:p q"].pack("m0")}"], [got.target, got["Proxy-Authorization"]]
   end
 
-  def test_compressed_answers_are_undone_when_they_were_asked_for
+  def test_compressed_responses_are_decoded_with_accept_encoding
     packed = Zlib.gzip("plain")
     server = serve(response_bytes(packed, "Content-Encoding" => "gzip"))
     assert_equal packed, request(server.url).run.body
@@ -194,7 +194,7 @@ class TestTyphoeusRequests < TyphoeusTest
     assert_equal 200, request(server.url, ssl_verifypeer: false, ssl_verifyhost: 0).run.code
   end
 
-  def test_what_only_libcurl_does_is_refused_by_name
+  def test_options_that_only_libcurl_supports_are_refused_by_name
     { httpauth: :ntlm, netrc: :always, postredir: :post_308, ipresolve: :v4, sslversion: :sslv3, aws_sigv4: "x",
       max_recv_speed_large: 5 }.each do |name, value|
       error = assert_raises(Typhoeus::Errors::UnsupportedOption) { request("http://127.0.0.1:1", name => value).run }
@@ -203,7 +203,7 @@ class TestTyphoeusRequests < TyphoeusTest
     assert_match(%r{ftp://}, assert_raises(Typhoeus::Errors::UnsupportedOption) { Typhoeus.get("ftp://h/") }.message)
   end
 
-  def test_what_is_switched_off_is_not_refused
+  def test_unsupported_options_that_are_off_are_not_refused
     server = serve
     assert_equal 200, request(server.url, netrc: nil, postredir: 0, connect_only: false, ipresolve: :whatever).run.code
   end

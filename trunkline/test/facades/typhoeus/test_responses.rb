@@ -4,7 +4,7 @@ require_relative "support"
 
 # Typhoeus::Response for responses and for failed requests.
 class TestTyphoeusResponses < TyphoeusTest
-  def test_an_answer
+  def test_attributes_of_a_response
     server = serve(response_bytes("hällo", status: "200 Fine", "Content-Type" => "text/plain; charset=utf-8",
                                            "X-A" => "1"))
     response = request(server.url("/x")).run
@@ -29,7 +29,7 @@ class TestTyphoeusResponses < TyphoeusTest
     assert_equal %w[set-cookie X-One Content-Length], headers.keys
   end
 
-  def test_times_are_there_and_in_order
+  def test_times_are_set_and_in_order
     response = request(serve.url).run
     times = %i[namelookup_time connect_time pretransfer_time starttransfer_time total_time]
       .map { |name| response.public_send(name) }
@@ -39,7 +39,7 @@ class TestTyphoeusResponses < TyphoeusTest
     assert_equal response.total_time, response.time
   end
 
-  def test_redirects_are_followed_when_asked
+  def test_redirects_are_followed_with_followlocation
     server = serve do |connection|
       while (got = connection.read_request)
         connection << (got.target == "/" ? redirect("/there", "X-Way" => "1") : response_bytes("there"))

@@ -46,7 +46,7 @@ class TestTyphoeusSecrets < TyphoeusTest
     assert_hidden request("http://user:#{CANARY}@host:port/").run
   end
 
-  def test_what_is_refused
+  def test_refused_options_hide_secrets
     [{ sslkey: KEY }, { sslkey: KEY, sslcert: KEY, keypasswd: CANARY }, { sslcert: KEY },
      { proxy: "user:#{CANARY}@host:1" },
      { proxy: "http://user:#{CANARY}" }, { netrc: "machine a.test password #{CANARY}" },
@@ -57,7 +57,7 @@ class TestTyphoeusSecrets < TyphoeusTest
     end
   end
 
-  def test_what_blocks_a_request
+  def test_blocked_and_stubbed_requests_hide_secrets
     Typhoeus::Config.block_connection = true
     assert_hidden raised { request("http://user:#{CANARY}@a.test/?token=#{CANARY}", userpwd: "user:#{CANARY}").run }
     stub = Typhoeus.stub("http://a.test/?token=#{CANARY}", headers: { "X" => CANARY })
@@ -66,20 +66,20 @@ class TestTyphoeusSecrets < TyphoeusTest
 
   def test_verbose_output
     server = serve(response_bytes("ok", "Set-Cookie" => "id=#{CANARY}", "X-Own" => CANARY))
-    said = StringIO.new
+    output = StringIO.new
     kept = $stderr
-    $stderr = said
+    $stderr = output
     request("#{server.url}?token=#{CANARY}", verbose: true, userpwd: "user:#{CANARY}",
                                              headers: { "X-Own" => CANARY }).run
     $stderr = kept
-    refute_match FORMS, said.string
-    assert_match(%r{^> GET /\?\[hidden\] HTTP/1\.1$}, said.string)
-    assert_match(/^< HTTP.1.1 200 OK$.*^< Content-Length: 2$/m, said.string)
+    refute_match FORMS, output.string
+    assert_match(%r{^> GET /\?\[hidden\] HTTP/1\.1$}, output.string)
+    assert_match(/^< HTTP.1.1 200 OK$.*^< Content-Length: 2$/m, output.string)
   ensure
     $stderr = kept
   end
 
-  def test_fields_of_an_answer
+  def test_response_headers_hide_secrets
     response = request(serve(response_bytes("ok", "Set-Cookie" => "id=#{CANARY}", "Server" => "s")).url).run
     headers = response.headers
     [headers.inspect, headers.to_s, headers.pretty_inspect, format("%p", headers)].each do |text|

@@ -47,7 +47,7 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
     assert_equal 0, request("http://127.0.0.1:#{refused_port}/three").run.code
   end
 
-  def test_answers_in_a_row_the_last_for_ever
+  def test_stubbed_responses_follow_in_order_and_the_last_repeats
     expectation = Typhoeus.stub("http://a.test").and_return([Typhoeus::Response.new(code: 1),
                                                              Typhoeus::Response.new(code: 2)])
     assert_equal [1, 2, 2], Array.new(3) { request("http://a.test").run.code }
@@ -55,12 +55,12 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
     assert_equal 2, expectation.size
   end
 
-  def test_a_block_answers_with_the_request_at_hand
+  def test_a_stub_block_gets_the_request
     Typhoeus.stub("http://a.test") { |made| Typhoeus::Response.new(code: 200, body: made.options[:params][:a]) }
     assert_equal "x", request("http://a.test", params: { a: "x" }).run.body
   end
 
-  def test_stubs_tell_callbacks_and_are_marked
+  def test_stubbed_responses_reach_callbacks_and_are_marked
     stub_with("http://a.test", code: 200, body: "b", headers: { "A" => "1" })
     Typhoeus::Expectation.all.first.stubbed_from(:tests)
     reported = []
@@ -72,7 +72,7 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
     assert_equal ["1", "b", :success], reported
   end
 
-  def test_a_stub_without_an_answer
+  def test_a_stub_without_a_response
     Typhoeus.stub("http://a.test")
     assert_raises(Typhoeus::Errors::NoResponse) { request("http://a.test").run }
     Typhoeus.stub("http://b.test") { "no response" }
@@ -101,7 +101,7 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
     assert_equal [200, nil, 1], [response.code, response.mock, server.requests.size]
   end
 
-  def test_with_connection_is_for_its_thread_alone
+  def test_with_connection_applies_only_to_its_thread
     Typhoeus::Config.block_connection = true
     Typhoeus.with_connection do
       refute_predicate request("http://a.test"), :blocked?
@@ -110,7 +110,7 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
     assert_predicate request("http://a.test"), :blocked?
   end
 
-  def test_before_may_answer_refuse_or_let_pass
+  def test_before_may_respond_refuse_or_let_pass
     server = serve
     Typhoeus.before { |made| made.options[:answer] ? Typhoeus::Response.new(code: 418) : made.options[:pass] }
     made = request(server.url)
@@ -132,7 +132,7 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
     assert_equal "1", server.requests.first["X-Late"]
   end
 
-  def test_a_cache_answers_the_second_time
+  def test_the_second_response_comes_from_the_cache
     server = serve(response_bytes("kept"))
     Typhoeus::Config.cache = Store.new
     first, second = Array.new(2) { request(server.url).run }
@@ -142,7 +142,7 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
     refute_predicate request(server.url, cache: false).run, :cached?
   end
 
-  def test_failures_and_streams_are_not_kept
+  def test_failures_and_streams_are_not_cached
     store = Store.new
     request("127.0.0.1:#{refused_port}", cache: store).run
     streaming = request(serve.url, cache: store)
@@ -153,7 +153,7 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
 
   CACHES = [Typhoeus::Cache::Dalli, Typhoeus::Cache::Redis, Typhoeus::Cache::Rails].freeze
 
-  def test_caches_keep_by_key_and_time
+  def test_caches_use_key_and_ttl
     server = serve(response_bytes("kept"))
     CACHES.each do |kind|
       store = Store.new

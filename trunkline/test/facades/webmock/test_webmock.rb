@@ -40,7 +40,7 @@ class TestWebMock < TrunklineTest
     WebMock::RequestRegistry.instance.times_executed(pattern)
   end
 
-  def test_a_stub_is_answered
+  def test_a_stub_gives_its_response
     stub_request(:get, URL).to_return(status: [201, "Made"], body: "hello", headers: { "X-A" => %w[1 2] })
     response = client.get(URL)
     assert_instance_of Trunkline::Response, response
@@ -62,7 +62,7 @@ class TestWebMock < TrunklineTest
     assert_equal "kept", client(follow: 1).put(URL, body: StringIO.new("abcdef")).body
   end
 
-  def test_answers_are_streamed
+  def test_stubbed_responses_are_streamed
     stub_request(:get, URL).to_return(body: "0123456789" * 5_000)
     chunks = []
     assert_equal "", client.get(URL) { |chunk| chunks << chunk }.body
@@ -80,7 +80,7 @@ class TestWebMock < TrunklineTest
     assert_raises(Errno::EPROTO) { client.get(URL) }
   end
 
-  def test_nothing_goes_out_unless_it_is_allowed
+  def test_real_requests_are_refused_unless_allowed
     server = serve(response_bytes("real"))
     assert_raises(WebMock::NetConnectNotAllowedError) { client.get(server.url) }
     WebMock.disable_net_connect!(allow: server.url)
@@ -88,7 +88,7 @@ class TestWebMock < TrunklineTest
     assert_raises(WebMock::NetConnectNotAllowedError) { client.get(URL) }
   end
 
-  def test_callbacks_see_stubbed_and_real_answers
+  def test_callbacks_see_stubbed_and_real_responses
     server = serve(response_bytes("real", "X-A" => "1"))
     seen = []
     WebMock.after_request(real_requests_only: false) do |request, response|
@@ -117,7 +117,7 @@ class TestWebMock < TrunklineTest
     assert_raises(WebMock::NetConnectNotAllowedError) { client.batch { |batch| batch.get("#{URL}/none") } }
   end
 
-  def test_batches_of_real_calls_alone
+  def test_batches_of_only_real_calls
     server = serve(response_bytes("real"))
     WebMock.disable_net_connect!(allow: server.address)
     2.times do
@@ -137,7 +137,7 @@ class TestWebMock < TrunklineTest
     assert_raises(WebMock::NetConnectNotAllowedError) { client.map(["#{URL}/none"]) }
   end
 
-  def test_disabled_it_is_not_there
+  def test_a_disabled_adapter_is_not_active
     server = serve(response_bytes("real"))
     stub_request(:get, server.url).to_return(body: "stubbed")
     assert_equal "stubbed", client.get(server.url).body
@@ -149,7 +149,7 @@ class TestWebMock < TrunklineTest
     assert_equal "stubbed", client.get(server.url).body
   end
 
-  def test_enabling_twice_asks_once
+  def test_enabling_twice_calls_webmock_once
     3.times { ADAPTER.enable! }
     stub_request(:get, URL)
     client.get(URL)
@@ -237,7 +237,7 @@ class TestWebMock < TrunklineTest
     others.each { |reported| assert_equal plain, reported }
   end
 
-  def test_stubs_of_our_own_answer_net_http
+  def test_trunkline_stubs_respond_to_net_http
     out = ruby(<<~RUBY)
       #{INSTALL}
       require "webmock"

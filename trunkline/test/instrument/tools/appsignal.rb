@@ -25,7 +25,7 @@ class TestAppSignal < ToolTest
     finished + RECORDED.map(&:first)
   end
 
-  def test_every_way_of_calling
+  def test_every_call_style_is_reported
     each_call_style do |style, call|
       assert_equal ["request.trunkline"], calls { call.call(client, :get, "/ok?api_key=s3cret") }, style
       assert_equal "GET #{server.url("")}", RECORDED[0][1], style
@@ -46,7 +46,7 @@ class TestAppSignal < ToolTest
     end
   end
 
-  def test_facades_are_told_once
+  def test_calls_through_facades_are_reported_once
     assert_equal ["request.#{NET_HTTP}"], calls { through_net_http }
     assert_equal ["request.#{FARADAY}"], calls { through_faraday }
   end

@@ -19,7 +19,7 @@ class TestDatadog < ToolTest
     Watched::WRITER.traces.flat_map(&:spans).reject { |span| span.name == "parent" }
   end
 
-  def test_every_way_of_calling
+  def test_every_call_style_is_reported
     each_call_style do |style, call|
       before = server.raw_requests.size
       span, *more = calls { call.call(client, :get, "/ok?api_key=s3cret") }
@@ -60,7 +60,7 @@ class TestDatadog < ToolTest
     assert_equal ["http.request"], Watched::WRITER.traces.flat_map(&:spans).map(&:name)
   end
 
-  def test_facades_are_told_once
+  def test_calls_through_facades_are_reported_once
     assert_equal([NET_HTTP], calls { through_net_http }.map { |span| span.meta["component"] })
     assert_equal([FARADAY], calls { through_faraday }.map { |span| span.meta["component"] })
   end

@@ -8,7 +8,7 @@ require "trunkline/instrument/new_relic"
 class TestNewRelic < ToolTest
   def calls(&block) = Watched.watch(&block).select { |segment| segment.key?(:library) }
 
-  def test_every_way_of_calling
+  def test_every_call_style_is_reported
     each_call_style do |style, call|
       before = server.raw_requests.size
       segments = calls { call.call(client, :get, "/ok?api_key=s3cret") }
@@ -38,7 +38,7 @@ class TestNewRelic < ToolTest
     assert_equal ["Trunkline::ConnectionClosed"], segments.map { |segment| segment[:error] }
   end
 
-  def test_facades_are_told_once
+  def test_calls_through_facades_are_reported_once
     assert_equal(["Net::HTTP"], calls { through_net_http }.map { |segment| segment[:library] })
     assert_equal(["Trunkline"], calls { through_faraday }.map { |segment| segment[:library] })
   end

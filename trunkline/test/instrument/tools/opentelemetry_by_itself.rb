@@ -12,7 +12,7 @@ require_relative "tool_test"
 
 # Trunkline's instrumentation is loaded after OpenTelemetry was configured, and without the metrics API.
 class TestOpenTelemetryByItself < ToolTest
-  def test_it_installs_itself
+  def test_the_instrumentation_installs_itself
     client.get("/ok")
     # The instrumentations of Net::HTTP and Faraday are not installed, so Trunkline reports these calls.
     through_net_http

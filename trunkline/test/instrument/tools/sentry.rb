@@ -11,7 +11,7 @@ class TestSentry < ToolTest
 
   def seen(&block) = Watched.watch(&block)
 
-  def test_every_way_of_calling
+  def test_every_call_style_is_reported
     each_call_style do |style, call|
       before = server.raw_requests.size
       report = seen { call.call(client, :get, "/ok?page=1&api_key=s3cret") }
@@ -48,7 +48,7 @@ class TestSentry < ToolTest
     assert_equal ["internal_error"], report[:spans].map { |span| span[:status] }
   end
 
-  def test_facades_are_told_once
+  def test_calls_through_facades_are_reported_once
     assert_equal(["auto.http.#{NET_HTTP}"], seen { through_net_http }[:spans].map { |span| span[:origin] })
     assert_equal(["auto.http.#{FARADAY}"], seen { through_faraday }[:spans].map { |span| span[:origin] })
   end

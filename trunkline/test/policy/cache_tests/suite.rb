@@ -44,14 +44,14 @@ class CacheTestsSuite
   # @return [Array<Result>]
   def run
     requests, requests_out = IO.pipe
-    responses_in, @answers = IO.pipe
+    responses_in, @results = IO.pipe
     port = FreePort.take
     node = Process.spawn("node", "--no-warnings", "#{__dir__}/run.mjs", @checkout, port.to_s,
                          in: responses_in, 3 => requests_out, out: File::NULL)
     [requests_out, responses_in].each(&:close)
     serve(requests)
   ensure
-    @answers.close
+    @results.close
     Process.wait(node)
   end
 
@@ -72,7 +72,7 @@ class CacheTestsSuite
       found = message["results"]
       return found.map { |one| Result.new(*one.values_at("id", "kind", "outcome", "message")) } if found
 
-      Thread.new { answer(message["id"]) { fetch(client, message) } }
+      Thread.new { report(message["id"]) { fetch(client, message) } }
     end
     raise "node ended without results"
   ensure
@@ -92,13 +92,13 @@ class CacheTestsSuite
     headers.map { |name, value| [name, value.b.force_encoding(Encoding::ISO_8859_1).encode(Encoding::UTF_8)] }
   end
 
-  def answer(id)
+  def report(id)
     result = begin
       yield
     rescue Trunkline::Error => error
       { error: error.message }
     end
-    @lock.synchronize { @answers.puts(JSON.generate(id: id, **result)) }
+    @lock.synchronize { @results.puts(JSON.generate(id: id, **result)) }
   end
 end
 

@@ -21,7 +21,7 @@ module OverHTTP2
   def serve(bytes = nil, tls: nil, handshake: true, **options, &block)
     scripted = block || options[:script]
     bytes ||= response_bytes
-    origin = scripted ? ScriptedServer.new(**options, &block) : ScriptedServer.answering(bytes, **options)
+    origin = scripted ? ScriptedServer.new(**options, &block) : ScriptedServer.responding(bytes, **options)
     tls.alpn_select_cb ||= ->(_) { "h2" } if tls
     opened(HTTP2Gateway.new(origin, tls: tls, handshake: handshake))
   end

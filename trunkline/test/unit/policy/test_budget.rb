@@ -27,7 +27,7 @@ class TestBudget < UnitTest
     assert_in_delta 1000, taken.count(true), 1
   end
 
-  def test_it_holds_no_more_than_its_most
+  def test_a_budget_holds_at_most_its_maximum
     budget = budget()
     1000.times { budget.deposit(0.0) }
     assert_equal 10, taken(budget, 50, 0.0)
@@ -40,7 +40,7 @@ class TestBudget < UnitTest
     assert_equal 10, taken(budget, 50, 600.0)
   end
 
-  def test_it_may_begin_with_some
+  def test_a_budget_may_start_with_tokens
     assert_equal 3, taken(budget(initial: 3), 10, 0.0)
     assert_equal 10, taken(budget(initial: 30), 20, 0.0)
   end

@@ -36,13 +36,13 @@ class TestRedirectRules < UnitTest
     end.map(&:first)
   end
 
-  def test_what_is_computed_never_follows
+  def test_computed_headers_are_not_copied
     refute_includes names(same_origin: true, same_method: true), "Content-Length"
     refute_includes names(same_origin: true, same_method: true), "Transfer-Encoding"
     refute_includes names(same_origin: true, same_method: true), "Expect"
   end
 
-  def test_all_else_follows_to_the_same_origin
+  def test_all_other_headers_are_copied_to_the_same_origin
     assert_equal %w[Host User-Agent Authorization Cookie X-Api-Key Proxy-Authorization X-Own Content-Type
                     Content-Language], names(same_origin: true, same_method: true)
   end
@@ -51,7 +51,7 @@ class TestRedirectRules < UnitTest
     assert_equal %w[User-Agent Content-Type Content-Language], names(same_origin: false, same_method: true)
   end
 
-  def test_fields_of_the_content_go_with_it
+  def test_fields_of_the_body_are_dropped_with_it
     assert_equal %w[Host User-Agent Authorization Cookie X-Api-Key Proxy-Authorization X-Own],
                  names(same_origin: true, same_method: false)
     assert_equal %w[User-Agent], names(same_origin: false, same_method: false)

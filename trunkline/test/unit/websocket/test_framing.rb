@@ -32,7 +32,7 @@ class TestWebSocketFraming < UnitTest
     "a length of 64 bits" => [frame(:binary, "a" * 65_536), ["a" * 65_536], []],
     "fragments, and a ping between them" => [frame(:text, "h\xC3", fin: false) + frame(:ping, "p") +
       frame(:more, "\xA9", fin: false) + frame(:more), ["hé"], [[10, "p"]]],
-    "a pong that nobody asked for" => [frame(:pong, "x") + frame(:text, "a"), ["a"], []],
+    "an unsolicited pong" => [frame(:pong, "x") + frame(:text, "a"), ["a"], []],
     "pings in their order" => [frame(:ping, "1") + frame(:ping, "2" * 125), [], [[10, "1"], [10, "2" * 125]]],
     "a close" => [closing(1000, "bye"), [], [[8, "\x03\xE8bye"]], 1000],
     "a close of the application's" => [closing(4999), [], [[8, "\x13\x87"]], 4999],
@@ -138,7 +138,7 @@ class TestWebSocketFraming < UnitTest
     assert_equal [Encoding::UTF_8, Encoding::BINARY], all_messages(socket).map(&:encoding)
   end
 
-  def test_what_is_sent
+  def test_frames_sent_by_the_client
     socket = framing
     socket.begin
     socket.write("é".encode(Encoding::ISO_8859_1))
@@ -153,7 +153,7 @@ class TestWebSocketFraming < UnitTest
     assert_empty socket.take_output
   end
 
-  def test_the_answer_to_our_close
+  def test_the_close_frame_of_the_server
     socket = framing
     socket.begin
     socket.close
@@ -213,9 +213,9 @@ class TestWebSocketFraming < UnitTest
   end
 
   def test_messages_are_compressed
-    asked = ["", "; client_no_context_takeover", "; server_no_context_takeover", "; client_max_window_bits=9"]
-    asked.pop if RUBY_ENGINE == "jruby" # JRuby has no smaller windows
-    asked.each do |wanted|
+    extensions = ["", "; client_no_context_takeover", "; server_no_context_takeover", "; client_max_window_bits=9"]
+    extensions.pop if RUBY_ENGINE == "jruby" # JRuby has no smaller windows
+    extensions.each do |wanted|
       socket = framing(compress: true)
       assert_equal OFFER, socket.offer
       socket.begin(EXTENSION + wanted)
@@ -239,7 +239,7 @@ class TestWebSocketFraming < UnitTest
     assert_equal ["hé" * 500, "plain", "hé" * 500], all_messages(socket)
   end
 
-  def test_a_bomb_is_not_inflated_whole
+  def test_a_compression_bomb_is_not_inflated_completely
     bomb = Zlib::Deflate.new(Zlib::DEFAULT_COMPRESSION, -15).deflate("\0" * 60_000_000, Zlib::SYNC_FLUSH)
     socket = framing(compress: true)
     socket.offer

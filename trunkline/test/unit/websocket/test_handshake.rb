@@ -19,7 +19,7 @@ class TestWebSocketHandshake < UnitTest
 
   def fault(changes, status: 101, **options) = handshake(**options).fault(Answer.new(status, GOOD.merge(changes)))
 
-  def test_what_is_asked
+  def test_request_headers
     fields = Trunkline::WebSocket::Handshake.new(protocols: %w[a b], extensions: "x").fields
     assert_equal ["13", "x", "a, b"],
                  fields.values_at("Sec-WebSocket-Version", "Sec-WebSocket-Extensions", "Sec-WebSocket-Protocol")
@@ -28,7 +28,7 @@ class TestWebSocketHandshake < UnitTest
     refute_equal fields["Sec-WebSocket-Key"], Trunkline::WebSocket::Handshake.new.fields["Sec-WebSocket-Key"]
   end
 
-  def test_what_is_accepted
+  def test_accepted_responses
     assert_nil fault({})
     assert_nil fault({ "upgrade" => "WebSocket", "connection" => "keep-alive, UPGRADE" })
     assert_nil fault({ "sec-websocket-protocol" => "b" }, protocols: %w[a b])
@@ -42,7 +42,7 @@ class TestWebSocketHandshake < UnitTest
     assert_includes handshake.fault(Answer.new(101, GOOD, "2")), "answered 101, and not 200"
   end
 
-  def test_what_is_refused
+  def test_refused_responses
     assert_includes fault({}, status: 200), "200"
     { "upgrade" => ["h2c", nil], "connection" => ["close", "upgraded", nil],
       "sec-websocket-accept" => [ACCEPT.downcase, nil] }.each do |name, values|

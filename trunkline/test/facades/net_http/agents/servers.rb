@@ -3,7 +3,7 @@
 require_relative "../../../support/responses"
 require_relative "../../../support/full_backlog"
 require_relative "../../../support/scripted_server"
-require_relative "../../../support/test_ca"
+require_relative "../../../support/certificate_authority"
 require_relative "calls"
 
 module Agents

@@ -5,7 +5,7 @@ require "tmpdir"
 require_relative "../../../support/separate_bundle"
 require_relative "../../../support/scripted_server"
 require_relative "../../../support/subprocess"
-require_relative "../../../support/test_ca"
+require_relative "../../../support/certificate_authority"
 require_relative "sdk"
 Dir[File.join(__dir__, "uses", "*.rb")].each { |file| require file }
 

@@ -22,7 +22,7 @@ require "singleton"
 require "socket"
 require "support/failures"
 require "support/my_rack_app"
-require_relative "../../../support/test_ca"
+require_relative "../../../support/certificate_authority"
 
 CURL_EXAMPLE_OUTPUT_PATH = File.join(source, "spec/support/example_curl_output.txt")
 HTTP_STATUS_SERVICE = "http://status.test"

@@ -68,7 +68,7 @@ class TestDigest < UnitTest
     assert_match(/algorithm=MD5-sess, .*nc=00000002/, sent)
   end
 
-  def test_what_stands_in_quotes
+  def test_quoted_parameters
     sent = header(EXAMPLE.merge("realm" => 'say "\\hi"'))
     assert_includes sent, 'username="Mufasa", realm="say \"\\\\hi\""'
     assert_includes sent, "qop=auth,"

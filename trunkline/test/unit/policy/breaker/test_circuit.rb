@@ -15,7 +15,7 @@ class TestCircuit < UnitTest
     @clock = Clock.new(1000.0, [])
   end
 
-  def circuit(**settings) = Breaker::Circuit.new(Breaker::SETTINGS.read(settings))
+  def circuit(**settings) = Breaker::Circuit.new(Breaker::OPTIONS.read(settings))
 
   def succeed(circuit, times = 1) = times.times { assert_equal :ok, circuit.run(@clock, nil) { :ok } }
 
@@ -34,7 +34,7 @@ class TestCircuit < UnitTest
     circuit
   end
 
-  def test_it_opens_at_the_threshold_and_not_before_the_minimum
+  def test_the_circuit_opens_at_the_threshold_after_the_minimum
     circuit = circuit(threshold: 0.5, minimum: 10)
     fail_in(circuit, 9)
     assert_equal :closed, state(circuit)
@@ -69,7 +69,7 @@ class TestCircuit < UnitTest
     assert_includes 9..10, circuit.to_h(@clock.now)[:requests]
   end
 
-  def test_it_refuses_until_the_cool_down_is_over
+  def test_an_open_circuit_refuses_until_the_cool_down_is_over
     circuit = opened(cool_down: 5)
     @clock.now += 3
     assert_in_delta 2.0, refused(circuit).retry_in, 0.001
@@ -80,7 +80,7 @@ class TestCircuit < UnitTest
     assert_equal :closed, state(circuit)
   end
 
-  def test_it_begins_anew_when_it_has_closed
+  def test_a_closed_circuit_counts_from_zero
     circuit = opened(minimum: 2, threshold: 1.0)
     @clock.now += 5
     succeed(circuit)
@@ -96,7 +96,7 @@ class TestCircuit < UnitTest
     assert_equal 2, circuit.to_h(@clock.now)[:openings]
   end
 
-  def test_no_more_probes_than_asked_for
+  def test_at_most_the_configured_number_of_probes
     circuit = opened(probes: 2)
     @clock.now += 5
     circuit.run(@clock, nil) do
@@ -116,7 +116,7 @@ class TestCircuit < UnitTest
     assert_equal :open, state(circuit)
   end
 
-  def test_a_probe_that_tells_nothing_gives_its_place_back
+  def test_a_probe_without_a_result_frees_its_slot
     circuit = opened
     @clock.now += 5
     assert_raises(IOError) { circuit.run(@clock, nil) { raise IOError } }
@@ -126,7 +126,7 @@ class TestCircuit < UnitTest
     assert_equal :closed, state(circuit)
   end
 
-  def test_a_probe_that_never_ends_keeps_its_place_for_one_cool_down
+  def test_a_probe_that_never_ends_keeps_its_slot_for_one_cool_down
     circuit = opened(cool_down: 5)
     @clock.now += 5
     probe = Fiber.new { circuit.run(@clock, nil) { Fiber.yield } }
@@ -152,13 +152,13 @@ class TestCircuit < UnitTest
     assert_equal :closed, state(circuit)
   end
 
-  def test_what_tells_nothing_is_not_counted
+  def test_a_call_without_a_result_is_not_counted
     circuit = circuit(minimum: 1)
     assert_raises(IOError) { circuit.run(@clock, nil) { raise IOError } }
     assert_equal 0, circuit.to_h(@clock.now)[:requests]
   end
 
-  def test_it_tells_of_each_change
+  def test_each_change_of_state_is_reported
     circuit = opened(cool_down: 5)
     @clock.now += 5
     fail_in(circuit)
@@ -167,7 +167,7 @@ class TestCircuit < UnitTest
     assert_equal [[:open, 5.0], [:half_open, 5.0], [:open, 5.0], [:half_open, 5.0], [:closed, nil]], @clock.reported
   end
 
-  def test_who_is_told_may_ask_for_the_state
+  def test_a_listener_may_read_the_state
     circuit = circuit(minimum: 1)
     states = []
     @clock.define_singleton_method(:notify) { |*| states << circuit.to_h(now)[:state] }
@@ -175,7 +175,7 @@ class TestCircuit < UnitTest
     assert_equal %i[open], states
   end
 
-  def test_it_tells_its_state
+  def test_to_h_reports_the_state
     circuit = circuit(minimum: 2)
     succeed(circuit)
     assert_equal({ state: :closed, requests: 1, failures: 0, openings: 0, opened_at: nil, retry_in: nil },
@@ -186,7 +186,7 @@ class TestCircuit < UnitTest
     assert_in_delta Time.now, stats[:opened_at], 5
   end
 
-  def test_of_many_threads_one_gets_the_probe
+  def test_one_of_many_threads_gets_the_probe
     circuit = opened
     @clock.now += 5
     hold = Thread::Queue.new

@@ -6,14 +6,14 @@ require "trunkline"
 class TestOutcome < UnitTest
   def failure?(result) = Trunkline::Policy::Breaker::Outcome.failure?(result)
 
-  def answered(status)
+  def response_with(status)
     Trunkline::Engine.response(nil, "HTTP/1.1 #{status} X\r\nContent-Length: 0\r\n\r\n", "")
   end
 
   def test_statuses
     failures = [500, 502, 503, 504, 507, 599]
     (failures + [200, 304, 400, 404, 429, 499, 501, 505]).each do |status|
-      assert_equal failures.include?(status), failure?(answered(status)), status
+      assert_equal failures.include?(status), failure?(response_with(status)), status
     end
   end
 
@@ -32,7 +32,7 @@ class TestOutcome < UnitTest
     end
   end
 
-  def test_what_happened_on_this_side_is_no_failure_of_the_server
+  def test_local_errors_are_no_failures_of_the_server
     refute failure?(Trunkline::QueueTimeout.new("x", phase: :queue))
     refute failure?(Trunkline::TotalTimeout.new("x", phase: :queue))
     refute failure?(Trunkline::ConnectError.new("x", phase: :connect, errno: Errno::EMFILE::Errno))

@@ -36,14 +36,14 @@ module WebSocketEndingTests
     assert_equal "after", socket.write("after").read
   end
 
-  def test_the_end_of_a_child_leaves_the_socket_alone
+  def test_the_exit_of_a_child_does_not_close_the_socket
     http = client_of(peers(&:echo))
     socket = opened_socket(http.websocket)
     Process.wait(fork { exit }) # runs at_exit and finalizers, unlike exit!
     assert_equal "after", socket.write("after").read
   end
 
-  def test_a_child_opens_its_own
+  def test_a_child_opens_its_own_socket
     http = client_of(peers(&:echo))
     socket = opened_socket(http.websocket)
     echoed = in_child { http.websocket { |own| own.write("child").read } }

@@ -37,7 +37,7 @@ class TestWebSocket < TrunklineTest
     end
   end
 
-  def test_what_came_behind_the_answer_and_in_fragments
+  def test_a_frame_received_with_the_handshake_and_a_fragmented_message
     first = WebSocketPeer.frame(:text, "first")
     server = peers(behind: first) do |peer|
       peer.send_frame(:text, "in ", last: false)
@@ -86,7 +86,7 @@ class TestWebSocket < TrunklineTest
     assert_equal "late", socket.write("go on").read(timeout: 5)
   end
 
-  def test_pings_keep_it_alive_and_find_out_a_dead_one
+  def test_pings_keep_a_socket_alive_and_detect_a_dead_one
     server = peers do |peer|
       3.times { peer.send_frame(:pong, peer.read.payload) }
       peer.send_frame(:text, "here")
@@ -99,7 +99,7 @@ class TestWebSocket < TrunklineTest
     assert_predicate dead, :closed?
   end
 
-  def test_one_reads_while_others_write
+  def test_a_thread_reads_while_others_write
     server = peers(&:echo)
     socket = opened_socket(client(server.url).websocket)
     writers = Array.new(3) do |number|
@@ -154,14 +154,14 @@ class TestWebSocket < TrunklineTest
     end
   end
 
-  def test_what_the_protocol_does_not_allow
+  def test_protocol_errors_of_the_server
     server = peers { |peer| peer.send_frame(:text, "\xFF") && peer.read }
     assert_raises(Trunkline::InvalidResponse) { client(server.url).websocket(&:read) }
     large = peers { |peer| peer.send_frame(:text, "x" * 2000) && peer.read }
     assert_raises(Trunkline::BodyTooLarge) { client(large.url).websocket(max_message_bytes: 1000, &:read) }
   end
 
-  def test_what_came_before_a_breach
+  def test_messages_before_a_protocol_error_are_delivered
     breach = WebSocketPeer.frame(:text, "fine") + WebSocketPeer.frame(3, "no opcode")
     server = peers(behind: breach, &:read)
     socket = client(server.url).websocket
@@ -190,7 +190,7 @@ class TestWebSocket < TrunklineTest
     end
   end
 
-  def test_it_counts_as_in_use
+  def test_an_open_socket_counts_as_a_connection_in_use
     server = peers(&:echo)
     http = client(server.url, max_connections_per_host: 1, timeout: { queue: 0.1 })
     socket = http.websocket

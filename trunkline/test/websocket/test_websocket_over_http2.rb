@@ -64,7 +64,7 @@ class TestWebSocketOverHTTP2 < HTTP2Test
     assert_equal 1, server.connection_count
   end
 
-  def test_many_on_one_connection
+  def test_many_sockets_on_one_connection
     server = stream_peers(&:echo)
     http = h2_client(server.url, timeout: 20)
     sockets = Array.new(20) { opened_socket(http.websocket) }
@@ -97,7 +97,7 @@ class TestWebSocketOverHTTP2 < HTTP2Test
     assert_equal "still", socket.write("still").read
   end
 
-  def test_the_server_takes_nothing
+  def test_the_server_grants_no_window
     server = both
     http = h2_client(server.url, timeout: { connect: 5, first_byte: 5, read: 5, write: 0.2 })
     socket = opened_socket(http.websocket("/silent"))
@@ -106,7 +106,7 @@ class TestWebSocketOverHTTP2 < HTTP2Test
     assert_equal "page", http.get("/page").body
   end
 
-  def test_the_client_takes_nothing
+  def test_an_unread_socket_stops_the_sender
     sent = Queue.new
     server = stream_peers { |peer| 40.times { |number| peer.send_frame(:binary, "z" * 100_000) && sent << number } }
     http = h2_client(server.url)

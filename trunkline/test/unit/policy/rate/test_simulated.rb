@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../../support/unit_test"
+require_relative "../../../support/unit_test"
 require "trunkline"
 
 # Simulates, without a clock, callers of a server that accepts LIMIT requests in each second: how long all requests
@@ -68,10 +68,10 @@ class TestRateSimulated < UnitTest
     period = (now + @offset).floor
     left = LIMIT - (@taken[period] += 1)
     @refused += 1 if left.negative?
-    at(now + way, :answered, slot, [left, 0].max, (period + 1 - now - @offset).ceil)
+    at(now + way, :response_received, slot, [left, 0].max, (period + 1 - now - @offset).ceil)
   end
 
-  def answered(now, slot, left, seconds)
+  def response_received(now, slot, left, seconds)
     head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" \
            "RateLimit: \"a\";r=#{left};t=#{seconds}\r\nRateLimit-Policy: \"a\";q=#{LIMIT};w=1\r\n\r\n"
     @quota.learn(slot, Trunkline::Engine.response(nil, head, ""), now)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../../support/unit_test"
+require_relative "../../../support/unit_test"
 require "trunkline"
 
 class TestQuantile < UnitTest
@@ -30,13 +30,13 @@ class TestQuantile < UnitTest
     assert_near 0.1, quantile([0.1, 0.3]).quantile(0.5, 0.0)
   end
 
-  def test_extremes_have_a_place
+  def test_extreme_values_are_counted
     quantile = quantile([0.0, -1.0, 1e-9])
     assert_in_delta 0.0, quantile.quantile(0.5, 0.0), 1e-4
     assert_operator quantile([1e9]).quantile(0.5, 0.0), :>=, 990
   end
 
-  def test_what_is_minutes_old_is_forgotten
+  def test_values_that_are_minutes_old_are_removed
     quantile = quantile([1.0] * 100, 1000.0)
     quantile.add(0.01, 1060.0)
     assert_equal 101, quantile.count(1060.0)
@@ -48,20 +48,20 @@ class TestQuantile < UnitTest
     assert_nil quantile.quantile(0.95, 100_000.0)
   end
 
-  def test_it_follows_a_change
+  def test_quantiles_follow_a_change
     quantile = quantile([0.1] * 50)
     assert_near 0.1, quantile.quantile(0.95, 0.0)
     50.times { quantile.add(2.0, 0.0) }
     assert_near 2.0, quantile.quantile(0.95, 0.0)
   end
 
-  def test_a_time_that_is_earlier_is_taken_as_the_last
+  def test_an_earlier_time_counts_as_the_last_one
     quantile = quantile([0.1], 500.0)
     quantile.add(0.1, 10.0)
     assert_equal 2, quantile.count(10.0)
   end
 
-  def test_it_tells_what_it_knows
+  def test_to_h_reports_count_and_quantiles
     assert_equal({ count: 0, p50: nil, p95: nil, p99: nil }, quantile.to_h)
     stats = quantile((1..100).map { |one| one / 100.0 }).to_h
     assert_equal 100, stats[:count]

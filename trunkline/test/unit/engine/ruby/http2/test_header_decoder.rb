@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../test_helper"
+require_relative "../../../../test_helper"
 require "http/2"
 require "trunkline/engine/ruby/field_section"
 require "trunkline/engine/ruby/http2/header_compression"

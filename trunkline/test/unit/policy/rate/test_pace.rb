@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../../support/unit_test"
+require_relative "../../../support/unit_test"
 require "trunkline"
 
 # When a Rate lets a request start: without a server and without a clock.
@@ -36,14 +36,14 @@ class TestRatePace < UnitTest
     starts.each_cons(60) { |some| assert_operator some.last - some.first, :>=, 49 / 50.0 - 1e-6 }
   end
 
-  def test_a_slot_that_comes_too_late_is_not_taken
+  def test_a_slot_that_is_too_late_is_not_reserved
     schedule = schedule(1, 1)
     waits(schedule, 1, 0.0)
     assert_equal [1.0, nil], schedule.reserve(0.0, 0.9)
     assert_equal 1.0, schedule.reserve(0.0, 1.0).first
   end
 
-  def test_the_last_slot_can_be_given_back
+  def test_the_last_slot_can_be_released
     schedule = schedule(10, 1)
     _, second, last = Array.new(3) { schedule.reserve(0.0, ENDLESS).last }
     schedule.cancel(second) # later slots are reserved behind it
@@ -52,7 +52,7 @@ class TestRatePace < UnitTest
     assert_in_delta 0.2, schedule.delay(0.0), 1e-6
   end
 
-  def test_what_is_asked_is_not_reserved
+  def test_delay_reserves_no_slot
     schedule = schedule(10, 1)
     waits(schedule, 1, 0.0)
     assert_equal [0.1] * 3, Array.new(3) { schedule.delay(0.0).round(6) }
@@ -62,7 +62,7 @@ class TestRatePace < UnitTest
 
   # ---- limits that the server reports ----
 
-  def answered(status = 200, **fields)
+  def response_with(status = 200, **fields)
     lines = fields.map { |name, value| "#{name.to_s.tr("_", "-")}: #{value}\r\n" }.join
     Trunkline::Engine.response(nil, "HTTP/1.1 #{status} X\r\nContent-Length: 0\r\n#{lines}\r\n", "")
   end
@@ -70,16 +70,16 @@ class TestRatePace < UnitTest
   # Returns a Quota that has learned from one response at the time 0.
   def quota(...)
     quota = Rate::Quota.new
-    quota.learn(quota.reserve(0.0, ENDLESS).last, answered(...), 0.0)
+    quota.learn(quota.reserve(0.0, ENDLESS).last, response_with(...), 0.0)
     quota
   end
 
-  def test_nothing_is_held_back_before_something_is_told
+  def test_no_wait_before_the_server_reports_a_limit
     assert_equal [0.0] * 100, waits(Rate::Quota.new, 100, 0.0)
     assert_equal [0.0] * 100, waits(quota, 100, 0.0)
   end
 
-  def test_what_is_left_may_start_and_the_rest_after_the_reset
+  def test_remaining_requests_start_at_once_and_others_after_the_reset
     quota = quota(RateLimit: '"a";r=2;t=30', RateLimit_Policy: '"a";q=3;w=60')
     assert_equal [0.0, 0.0, 30.0, 30.0, 30.0, 90.0], waits(quota, 6, 0.0)
     assert_equal 90.0, quota.delay(0.0)
@@ -92,47 +92,47 @@ class TestRatePace < UnitTest
     assert_equal [0.0, 0.0, 49.0], waits(quota, 3, 10_041.0) # 166 periods later
   end
 
-  def test_what_was_not_used_in_a_period_is_lost
+  def test_slots_not_used_in_a_period_are_lost
     [15.0, 35.0].each do |now|
       quota = quota(RateLimit: '"a";r=2;t=10', RateLimit_Policy: '"a";q=2;w=10')
       assert_equal [0.0, 0.0, 5.0], waits(quota, 3, now)
     end
   end
 
-  def test_of_several_limits_each_holds
+  def test_all_of_several_limits_apply
     quota = quota(RateLimit: '"second";r=5;t=1, "day";r=1;t=1000',
                   RateLimit_Policy: '"second";q=5;w=1, "day";q=9;w=1000')
     assert_equal [0.0, 1000.0], waits(quota, 2, 0.0)
   end
 
-  def test_starts_that_the_answer_did_not_count_are_taken_off
+  def test_requests_not_counted_by_the_response_are_subtracted
     quota = Rate::Quota.new
     slots = Array.new(4) { quota.reserve(0.0, ENDLESS).last }
-    quota.learn(slots.first, answered(RateLimit: '"a";r=5;t=10', RateLimit_Policy: '"a";q=6;w=10'), 0.0)
+    quota.learn(slots.first, response_with(RateLimit: '"a";r=5;t=10', RateLimit_Policy: '"a";q=6;w=10'), 0.0)
     assert_equal [0.0, 0.0, 10.0], waits(quota, 3, 0.0)
   end
 
-  def test_answers_that_overtake_each_other
+  def test_responses_that_arrive_out_of_order
     quota = Rate::Quota.new
     slots = Array.new(3) { quota.reserve(0.0, ENDLESS).last }
-    quota.learn(slots[1], answered(RateLimit: '"a";r=1;t=10'), 0.0)
-    quota.learn(slots[0], answered(RateLimit: '"a";r=9;t=10'), 0.2)
+    quota.learn(slots[1], response_with(RateLimit: '"a";r=1;t=10'), 0.0)
+    quota.learn(slots[0], response_with(RateLimit: '"a";r=9;t=10'), 0.2)
     assert_equal 10.0, quota.delay(0.0).round
   end
 
-  def limit_response(left) = answered(RateLimit: "\"a\";r=#{left};t=10", RateLimit_Policy: '"a";q=10;w=10')
+  def limit_response(left) = response_with(RateLimit: "\"a\";r=#{left};t=10", RateLimit_Policy: '"a";q=10;w=10')
 
   def slots(quota, count, now = 0.0) = Array.new(count) { quota.reserve(now, ENDLESS).last }
 
   # The server has counted only the second request when it responds to it, and counts the others afterwards.
-  def test_requests_that_were_overtaken_are_taken_off
+  def test_requests_that_were_overtaken_are_subtracted
     quota = Rate::Quota.new
     quota.learn(slots(quota, 4)[1], limit_response(9), 0.0)
     assert_equal [0.0] * 6 + [10.0], waits(quota, 7, 0.0)
   end
 
   # The server had counted the other requests before the second one; their responses report more remaining requests.
-  def test_requests_that_were_counted_are_taken_off_no_more_when_they_are_answered
+  def test_counted_requests_are_not_subtracted_again_by_their_responses
     quota = Rate::Quota.new
     first, second, *others = slots(quota, 4)
     quota.learn(second, limit_response(6), 0.0)
@@ -141,7 +141,7 @@ class TestRatePace < UnitTest
     assert_equal [0.0] * 6 + [10.0], waits(quota, 7, 0.0)
   end
 
-  def test_a_request_without_an_answer_was_counted
+  def test_a_request_without_a_response_was_counted
     quota = Rate::Quota.new
     first, second, third = slots(quota, 3)
     quota.learn(third, limit_response(9), 0.0)
@@ -160,7 +160,7 @@ class TestRatePace < UnitTest
   end
 
   # Five calls wait for the reset, and the last of them wakes up first.
-  def test_those_that_awake_later_are_taken_off
+  def test_waiting_calls_that_wake_later_are_subtracted
     quota = quota(RateLimit: '"a";r=0;t=10', RateLimit_Policy: '"a";q=10;w=10')
     waiting = slots(quota, 5)
     assert_equal 0.0, quota.wait(waiting.last, 10.0)
@@ -178,16 +178,16 @@ class TestRatePace < UnitTest
       quota = Rate::Quota.new
       counted = 0
       sent = []
-      answers = {}
+      responses = {}
       1000.times do
         case random.rand(3)
-        when 0 then sent.concat(slots(quota, 1)) if sent.size + answers.size < 8 && quota.delay(0.0).zero?
+        when 0 then sent.concat(slots(quota, 1)) if sent.size + responses.size < 8 && quota.delay(0.0).zero?
         when 1
           slot = sent.delete_at(random.rand(sent.size)) if sent.any?
-          answers[slot] = 50 - (counted += 1) if slot
+          responses[slot] = 50 - (counted += 1) if slot
         else
-          slot = answers.keys.sample(random: random)
-          quota.learn(slot, limit_response(answers.delete(slot)), 0.0) if slot
+          slot = responses.keys.sample(random: random)
+          quota.learn(slot, limit_response(responses.delete(slot)), 0.0) if slot
         end
       end
       assert_equal 50, counted, "seed #{seed}"
@@ -198,33 +198,33 @@ class TestRatePace < UnitTest
   def test_the_next_period_is_known_by_what_is_left_in_it
     quota = Rate::Quota.new
     first, second = slots(quota, 2)
-    quota.learn(second, answered(RateLimit: '"a";r=1;t=1', RateLimit_Policy: '"a";q=10;w=1'), 0.0)
-    quota.learn(first, answered(RateLimit: '"a";r=2;t=1', RateLimit_Policy: '"a";q=10;w=1'), 0.0)
+    quota.learn(second, response_with(RateLimit: '"a";r=1;t=1', RateLimit_Policy: '"a";q=10;w=1'), 0.0)
+    quota.learn(first, response_with(RateLimit: '"a";r=2;t=1', RateLimit_Policy: '"a";q=10;w=1'), 0.0)
     assert_equal [0.0, 0.9], waits(quota, 2, 0.1)
-    quota.learn(3, answered(RateLimit: '"a";r=9;t=1', RateLimit_Policy: '"a";q=10;w=1'), 0.5)
+    quota.learn(3, response_with(RateLimit: '"a";r=9;t=1', RateLimit_Policy: '"a";q=10;w=1'), 0.5)
     assert_equal 0.0, quota.wait(4, 0.5)
     assert_equal [0.0] * 8 + [1.0], waits(quota, 9, 0.5)
   end
 
-  def test_who_waits_no_more_holds_nobody_back
+  def test_cancelled_slots_do_not_delay_others
     quota = quota(RateLimit: '"a";r=0;t=10', RateLimit_Policy: '"a";q=2;w=10')
     slots(quota, 20).each { |slot| quota.cancel(slot) }
     assert_equal [0.0, 0.0, 10.0], waits(quota, 3, 10.0)
   end
 
   # The slots were reserved by threads of the parent process, which a forked process does not have.
-  def test_slots_that_nobody_gives_back_hold_nobody_back_when_their_time_is_over
+  def test_slots_that_are_never_released_expire
     quota = quota(RateLimit: '"a";r=0;t=10', RateLimit_Policy: '"a";q=2;w=10')
     slots(quota, 4)
     slot = slots(quota, 1).first
     assert_equal [20.0, 10.0, 0.0], [10.0, 20.0, 30.0].map { |now| quota.wait(slot, now) }
   end
 
-  def test_an_answer_that_one_of_the_next_period_has_overtaken_counts_no_more
+  def test_a_response_overtaken_by_one_of_the_next_period_is_ignored
     quota = Rate::Quota.new
     slots = Array.new(2) { quota.reserve(0.0, ENDLESS).last }
-    quota.learn(slots[1], answered(RateLimit: '"a";r=3;t=2', RateLimit_Policy: '"a";q=4;w=1'), 1.0)
-    quota.learn(slots[0], answered(RateLimit: '"a";r=0;t=1', RateLimit_Policy: '"a";q=4;w=1'), 1.0)
+    quota.learn(slots[1], response_with(RateLimit: '"a";r=3;t=2', RateLimit_Policy: '"a";q=4;w=1'), 1.0)
+    quota.learn(slots[0], response_with(RateLimit: '"a";r=0;t=1', RateLimit_Policy: '"a";q=4;w=1'), 1.0)
     assert_equal [0.0, 0.0, 0.0, 2.0], waits(quota, 4, 1.0)
   end
 
@@ -232,11 +232,11 @@ class TestRatePace < UnitTest
     quota = quota(X_RateLimit_Remaining: 0, X_RateLimit_Reset: 5)
     assert_equal [5.0, 10.0], waits(quota, 2, 0.0)
     assert_equal 0.0, quota.wait(2, 5.0)
-    quota.learn(2, answered(X_RateLimit_Remaining: 7, X_RateLimit_Reset: 5), 5.0)
+    quota.learn(2, response_with(X_RateLimit_Remaining: 7, X_RateLimit_Reset: 5), 5.0)
     assert_equal [0.0] * 6, waits(quota, 6, 5.0)
   end
 
-  def test_retry_after_holds_for_all
+  def test_retry_after_applies_to_all_calls
     [429, 503].each do |status|
       quota = quota(status, Retry_After: 7)
       assert_equal [7.0, 7.0], waits(quota, 2, 0.0)
@@ -246,17 +246,17 @@ class TestRatePace < UnitTest
     assert_equal 0.0, quota(301, Retry_After: 7).delay(0.0)
   end
 
-  def test_a_slot_is_put_off_when_the_server_says_so_meanwhile
+  def test_retry_after_postpones_a_reserved_slot
     quota = quota(RateLimit: '"a";r=1;t=2', RateLimit_Policy: '"a";q=1;w=2')
     wait, first = quota.reserve(0.0, ENDLESS)
     late, second = quota.reserve(0.0, ENDLESS)
     assert_equal [0.0, 2.0], [wait, late]
-    quota.learn(first, answered(429, Retry_After: 9), 1.0)
+    quota.learn(first, response_with(429, Retry_After: 9), 1.0)
     assert_equal 8.0, quota.wait(second, 2.0)
     assert_equal 0.0, quota.wait(second, 10.0)
   end
 
-  def test_the_last_start_can_be_given_back_to_the_server
+  def test_the_last_slot_of_a_quota_can_be_released
     quota = quota(RateLimit: '"a";r=1;t=5')
     slot = quota.reserve(0.0, ENDLESS).last
     assert_equal 5.0, quota.delay(0.0)
@@ -266,16 +266,16 @@ class TestRatePace < UnitTest
     assert_equal [5.0, nil], quota.reserve(0.0, 4.9)
   end
 
-  def test_a_limit_of_which_nothing_more_is_told_is_forgotten
+  def test_a_limit_that_is_no_longer_reported_is_removed
     quota = quota(RateLimit: '"old";r=0;t=5')
-    quota.learn(1, answered(RateLimit: '"new";r=100;t=50'), 1.0)
+    quota.learn(1, response_with(RateLimit: '"new";r=100;t=50'), 1.0)
     assert_equal 4.0, quota.delay(1.0)
-    quota.learn(1, answered(RateLimit: '"new";r=100;t=50'), 6.0)
+    quota.learn(1, response_with(RateLimit: '"new";r=100;t=50'), 6.0)
     assert_equal %w[new], quota.to_h(6.0)[:windows].keys
     assert_equal 0.0, quota.delay(6.0)
   end
 
-  def test_it_tells_what_it_knows
+  def test_to_h_reports_wait_and_windows
     quota = quota(RateLimit: '"a";r=2;t=30', RateLimit_Policy: '"a";q=3;w=60')
     assert_equal({ wait: 0.0, windows: { "a" => { limit: 3, remaining: 2, reset: 20.0 } } }, quota.to_h(10.0))
     assert_equal({ wait: 0.0, windows: {} }, Rate::Quota.new.to_h(0.0))

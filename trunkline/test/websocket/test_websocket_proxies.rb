@@ -10,25 +10,25 @@ class TestWebSocketProxies < TrunklineTest
   def test_each_kind_of_proxy
     { squid: Squid.instance.url, squid_over_tls: Squid.instance.url(:secure), tinyproxy: Tinyproxy.url,
       socks5: Microsocks.instance.url("socks5"), socks5h: Microsocks.instance.url }.each do |name, proxy|
-      assert_equal ["/chat", nil, nil], asked_through(proxy, peers(&:echo)), name
-      assert_equal ["/chat", nil, nil], asked_through(proxy, secure_peers), "#{name}, wss"
+      assert_equal ["/chat", nil, nil], request_through(proxy, peers(&:echo)), name
+      assert_equal ["/chat", nil, nil], request_through(proxy, secure_peers), "#{name}, wss"
     end
   end
 
-  def test_credentials_go_to_the_proxy_alone
+  def test_credentials_are_sent_only_to_the_proxy
     [Squid.with_password.url(credentials: "robin:p%40ss%20word%2F1"), Microsocks.with_password.url].each do |proxy|
-      assert_equal ["/chat", nil, nil], asked_through(proxy, peers(&:echo))
+      assert_equal ["/chat", nil, nil], request_through(proxy, peers(&:echo))
     end
   end
 
-  def test_the_proxy_is_asked_for_a_tunnel
+  def test_the_proxy_gets_a_connect_request
     server = peers(&:echo)
     proxy = serve { |connection| pass_on(connection, server.port) }
     http = client(proxy: "http://robin:secret@#{proxy.address}")
     http.websocket("ws://chat.test/a") { |socket| assert_equal "x", socket.write("x").read }
-    asked = proxy.requests.first
+    request = proxy.requests.first
     assert_equal ["CONNECT", "chat.test:80", "Basic #{["robin:secret"].pack("m0")}"],
-                 [asked.verb, asked.target, asked["proxy-authorization"]]
+                 [request.verb, request.target, request["proxy-authorization"]]
     assert_equal ["GET", "/a", "chat.test", nil],
                  server.requests.first.then { |got| [got.verb, got.target, got["host"], got["proxy-authorization"]] }
   end
@@ -63,7 +63,7 @@ class TestWebSocketProxies < TrunklineTest
   private
 
   # Returns parts of the handshake request that the server received, after a message was echoed.
-  def asked_through(proxy, server)
+  def request_through(proxy, server)
     http = client(proxy: proxy, ca_file: TestCA.client_authorities_file)
     url = server.url("/chat").sub("http", "ws")
     http.websocket(url) { |socket| assert_equal "y" * 70_000, socket.write("y" * 70_000).read }

@@ -121,22 +121,22 @@ class TestWebSocketCases < TrunklineTest
         next if chop == :octets && bytes_of(one.frames) > MOST_OCTETS
 
         fault = echo(http.websocket("/#{number}/#{chop}"))
-        answers, code = seen.pop
-        assert_case(one, "#{one.name}, #{chop}", fault, answers, code)
+        replies, code = seen.pop
+        assert_case(one, "#{one.name}, #{chop}", fault, replies, code)
       end
     end
   end
 
-  def assert_case(one, name, fault, answers, code)
+  def assert_case(one, name, fault, replies, code)
     if one.code.is_a?(Integer)
       assert_equal [Trunkline::InvalidResponse, one.code], [fault.class, code], name
       # The client may or may not have echoed earlier messages before it notices the violation.
-      assert_equal one.answers.first(answers.size), answers, name
+      assert_equal one.replies.first(replies.size), replies, name
     else
       allowed = one.code ? [*one.code, 1000] : [1000]
       assert_nil fault, name
       assert_includes allowed, code, name
-      assert_equal one.answers, answers, name
+      assert_equal one.replies, replies, name
     end
   end
 
@@ -155,17 +155,17 @@ class TestWebSocketCases < TrunklineTest
 
   # @return [Array(Array, Integer)] the client's frames, and the code with which the client closed
   def play(peer, one, chop)
-    answers = []
+    replies = []
     one.frames.slice_when { |_, frame| frame == :pause }.each do |frames|
-      answers << read_frame(peer) if frames.delete(:pause)
+      replies << read_frame(peer) if frames.delete(:pause)
       send_in(chop, peer, frames)
     end
     if one.code.nil?
-      answers << read_frame(peer) while answers.size < one.answers.size
+      replies << read_frame(peer) while replies.size < one.replies.size
       peer.send_frame(:close, [1000].pack("S>"))
     end
-    answers << read_frame(peer) until answers.last&.first == :close
-    [answers[0..-2], answers.last[1].unpack1("S>")]
+    replies << read_frame(peer) until replies.last&.first == :close
+    [replies[0..-2], replies.last[1].unpack1("S>")]
   end
 
   def read_frame(peer) = peer.read.then { |frame| [frame.kind, frame.payload.b] }

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../../support/unit_test"
+require_relative "../../../support/unit_test"
 require "trunkline"
 
 # Parsing of the fields that cache: uses, without a server.
@@ -73,7 +73,7 @@ class TestCacheRules < UnitTest
     assert_equal 784_111_777, Cache::Freshness.time("Sun Nov  6 08:49:37 1994")
   end
 
-  def test_what_is_written_is_read_again
+  def test_dumped_entries_are_loaded_unchanged
     random = Random.new(7)
     facts = freshness({ "etag" => "\"\xE4\"".b, "cache-control" => "max-age=5" })
     100.times do

@@ -26,7 +26,7 @@ class CompareEngines
   def run
     (0...@count).step(AT_ONCE) { |from| compare(from, [AT_ONCE, @count - from].min) }
     @differences.first(SHOWN).each { |one| report(*one) }
-    puts "seed #{@seed}: #{@count} answers, #{@differences.size} differences"
+    puts "seed #{@seed}: #{@count} responses, #{@differences.size} differences"
     @differences.empty?
   ensure
     @origin.stop

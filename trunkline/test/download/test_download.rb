@@ -24,7 +24,7 @@ class TestDownload < TrunklineTest
     FileUtils.rm_rf(@folder)
   end
 
-  def test_the_file_is_there_when_all_of_it_is
+  def test_the_file_exists_only_when_it_is_complete
     server = files
     result = download(server)
     assert_equal [@path, BYTES.bytesize, false, false], [result.path, result.bytes, result.resumed?, result.changed?]
@@ -41,7 +41,7 @@ class TestDownload < TrunklineTest
     assert_equal "", File.binread(@path)
   end
 
-  def test_what_broke_off_is_gone_on_with
+  def test_an_interrupted_download_is_resumed
     [1000, 599_999].each do |cut|
       server = files { |send, number| number == 1 ? send.call(cut: cut) : send.call }
       result = download(server)
@@ -53,7 +53,7 @@ class TestDownload < TrunklineTest
     end
   end
 
-  def test_the_server_may_fail_meanwhile
+  def test_a_download_is_resumed_after_server_errors
     replies = [{ cut: 1000 }, { status: "503 Busy" }, { status: "503 Busy" }, { cut: 4000 }]
     server = files { |send, number| send.call(**replies.fetch(number - 1, {})) }
     assert_predicate download(server), :resumed?
@@ -61,7 +61,7 @@ class TestDownload < TrunklineTest
     assert_equal 5, server.requests.size
   end
 
-  def test_it_gives_up_when_no_byte_comes
+  def test_a_download_fails_after_retries_without_progress
     server = files { |send, number| send.call(cut: [1000, 0, 0, 0, 0][number - 1]) }
     assert_raises(Trunkline::TruncatedBody) { download(server) }
     assert_equal 1 + Trunkline::Download::MAX_RETRIES, server.requests.size
@@ -70,7 +70,7 @@ class TestDownload < TrunklineTest
     assert_whole
   end
 
-  def test_another_process_goes_on
+  def test_another_process_resumes_the_download
     gate = Queue.new
     server = files { |send, number| number == 1 ? send.call(cut: 300_000, wait: gate) : send.call }
     code = "Trunkline.new(#{server.url.dump}, timeout: 20).download('/file', to: #{@path.dump})"
@@ -134,13 +134,13 @@ class TestDownload < TrunklineTest
     assert_whole
   end
 
-  def test_another_range_than_was_asked_for
+  def test_a_different_range_than_requested
     server = files { |send, number| send.call(cut: (1000 if number == 1), shift: number > 1 ? 1 : 0) }
     assert_match(/bytes 1001-599999.*bytes=1000-/, assert_raises(Trunkline::DownloadError) { download(server) }.message)
     refute_path_exists @path
   end
 
-  def test_all_of_it_was_there
+  def test_a_partial_file_that_was_complete
     server = files { |send, number| send.call(chunked: number == 1) }
     assert_equal BYTES.bytesize, download(server).bytes
     assert_whole
@@ -224,7 +224,7 @@ class TestDownload < TrunklineTest
     assert_empty there
   end
 
-  def test_an_older_file_stays_until_the_new_one_is_whole
+  def test_an_older_file_stays_until_the_new_one_is_complete
     File.write(@path, "old")
     server = files { |send, number| number > 1 ? send.call : send.call(status: "500 No") }
     assert_raises(Trunkline::ServerError) { download(server) }
@@ -233,7 +233,7 @@ class TestDownload < TrunklineTest
     assert_whole
   end
 
-  def test_one_at_a_time
+  def test_only_one_download_to_a_path_at_a_time
     gate = Queue.new
     server = files { |send, number| send.call(cut: (10 if number == 1), wait: (gate if number == 1)) }
     first = Thread.new { download(server) }
@@ -246,7 +246,7 @@ class TestDownload < TrunklineTest
   end
 
   # Another download finishes with the partial file after this one opened it, and before this one locked it.
-  def test_another_that_ends_just_then
+  def test_another_download_that_ends_before_the_lock_is_taken
     { finish: "theirs", remove: "" }.each do |ending, left|
       other = Trunkline::Download::PartialFile.new(@path)
       other.io.write("theirs")
@@ -374,7 +374,7 @@ class TestDownload < TrunklineTest
     serve do |connection|
       while (request = connection.read_request)
         number = lock.synchronize { count += 1 }
-        break unless script.call(FileReply.new(connection, request, BYTES).method(:answer_with), number)
+        break unless script.call(FileReply.new(connection, request, BYTES).method(:send_response), number)
       end
     end
   end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../test_helper"
+require_relative "../../../../test_helper"
 require "http/2"
 require "trunkline/engine/ruby/field_section"
 require "trunkline/engine/ruby/http2/connection"
@@ -37,7 +37,7 @@ class TestHTTP2ConnectionInRuby < Minitest::Test
     sockets&.each(&:close)
   end
 
-  def test_what_is_composed_is_written_later
+  def test_frames_are_written_later
     assert_equal :all, sent(FullSocket)
     assert_equal :partial, sent(FullSocket, body: true)
   end
