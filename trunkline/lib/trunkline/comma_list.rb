@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "ows"
+
 module Trunkline
   # Comma-separated lists (RFC 9110 5.6.1).
   #
@@ -12,8 +14,7 @@ module Trunkline
     # @param text [String] the value of a header field
     # @return [Array<String>] the elements in BINARY, without spaces and tabs around them; some may be empty
     def elements(text)
-      # A pattern such as /[ \t]+\z/ would take quadratic time for spaces within an element.
-      text.b.split(",", -1).map { |one| one[/[^ \t](?:.*[^ \t])?/mn] || "" }
+      text.b.split(",", -1).map { |one| OWS.strip(one) }
     end
 
     # @param text [String] the value of a header field

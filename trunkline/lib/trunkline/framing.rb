@@ -44,7 +44,7 @@ module Trunkline
     end
 
     def one_of(name, value, pattern, allowed)
-      raise InvalidRequest.of("headers: #{name}", value, allowed) unless pattern.match?(value)
+      raise InvalidRequest.of("headers: #{name}", value, allowed) unless pattern.match?(value.b)
     end
     private_class_method :once, :one_of
   end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "errors"
+require_relative "ows"
 require_relative "redacted"
 
 module Trunkline
@@ -124,7 +125,7 @@ module Trunkline
           raise InvalidRequest, "headers: #{name}: must have no CR, LF, NUL or other control characters in its value"
         end
 
-        bytes.match?(PADDED) ? text.gsub(/\A[ \t]+|[ \t]+\z/, "") : frozen(text)
+        bytes.match?(PADDED) ? OWS.strip(text) : frozen(text)
       end
 
       def frozen(text)

@@ -120,6 +120,20 @@ class TestFraming < TrunklineTest
     assert_quick { assert_raises(Trunkline::BodyTooLarge) { client(server.url, max_body_bytes: 1_000_000).get("/") } }
   end
 
+  # A pattern in quadratic time would take many seconds, without regard to the timeout.
+  def test_many_blanks_in_fields_take_little_time
+    blanks = " " * 50_000
+    began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    { "X: a#{blanks}b\r\n c" => "a#{blanks}b c", "Set-Cookie: a=b#{blanks}c" => "a=b#{blanks}c",
+      "Content-Type: text/html#{blanks}x" => "text/html#{blanks}x", "Connection: a,b#{blanks}c" => "a,b#{blanks}c" }
+      .each do |line, value|
+      url = serve("HTTP/1.1 200 OK\r\n#{line}\r\nContent-Length: 1\r\n\r\nx").url
+      response = client(url, cookies: true).get("/")
+      assert_equal ["x", value], [response.body, response[line[/[^:]+/]]]
+    end
+    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - began, :<, 2
+  end
+
   private
 
   def yield_row(way, bytes, expected, reuse)

@@ -135,7 +135,7 @@ class TestRequestBuilder < UnitTest
 
   def test_framing_headers_cannot_be_set_by_the_caller
     { "Transfer-Encoding" => "chunked", "Expect" => "100-continue", "Upgrade" => "websocket",
-      "Connection" => "upgrade" }.each do |name, value|
+      "Connection" => "upgrade", "connection" => "clo\u017fe", "host" => "\xff" }.each do |name, value|
       assert_refused(name) { headers("POST", body: "a", headers: { name => value }) }
       assert_refused(name) { builder(headers: { name => value }) }
     end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../ows"
 require_relative "../redacted"
 
 module Trunkline
@@ -36,7 +37,7 @@ module Trunkline
 
         # @return [Array(String, String, String)] the text before the first "=", the "=" itself, and the text after it
         def parts(text)
-          text.partition("=").map { |part| part.gsub(/\A[ \t]+|[ \t]+\z/, "") }
+          text.partition("=").map { |part| OWS.strip(part) }
         end
       end
 

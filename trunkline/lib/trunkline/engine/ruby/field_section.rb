@@ -3,6 +3,7 @@
 require "strscan"
 require_relative "failures"
 require_relative "limits"
+require_relative "../../ows"
 require_relative "../../redacted"
 
 module Trunkline
@@ -19,8 +20,10 @@ module Trunkline
         # Lenient like Net::HTTP: any bytes up to the delimiter.
         LENIENT_NAME = /[^:\r\n]*/n
         LENIENT_VALUE = /[^\r\n]*/n
-        FOLD = /[ \t\r\n]*[\r\n][ \t\r\n]*/n
-        private_constant :TOKEN, :TEXT, :BLANKS, :LENIENT_NAME, :LENIENT_VALUE, :FOLD
+        BLANK_OR_LINE_END = /[ \t\r\n]+/n
+        LINE_END = /[\r\n]/n
+        private_constant :TOKEN, :TEXT, :BLANKS, :LENIENT_NAME, :LENIENT_VALUE, :BLANK_OR_LINE_END,
+                         :LINE_END
 
         # @return [Integer] offset of the first byte after the section, once it is complete
         attr_reader :scan
@@ -74,8 +77,12 @@ module Trunkline
 
         def text_of(bytes, from, to)
           text = bytes.byteslice(from, to - from)
-          text = text.gsub(FOLD, " ").sub(/\A[ \t]+/n, "").sub(/[ \t]+\z/n, "") if @folded
-          FieldSection.text(text)
+          FieldSection.text(@folded ? OWS.strip(without_folds(text)) : text)
+        end
+
+        # One pattern for blanks around a line end would take quadratic time.
+        def without_folds(text)
+          text.gsub(BLANK_OR_LINE_END) { |run| LINE_END.match?(run) ? " " : run }
         end
 
         def field
@@ -111,7 +118,7 @@ module Trunkline
           return if @scanner.eos?
 
           @name = @scanner.string.byteslice(@from, @scanner.pos - @from)
-          @name = @name.sub(/[ \t]+\z/n, "") if @limits.lenient
+          @name = OWS.rstrip(@name) if @limits.lenient
           raise Failure, :FIELD_NAME if @name.empty? || @scanner.string.getbyte(@scanner.pos) != 58
 
           @scanner.pos += 1
