@@ -27,12 +27,17 @@ module JRubySuite
   module_function
 
   def run(files)
-    failed = chosen.flat_map do |chroot|
+    failed = failed(files, chosen)
+    abort "failed:\n#{failed.join("\n")}" unless failed.empty?
+  end
+
+  # @return [Array<String>] "chroot: files" of each process that failed
+  def failed(files, chroots)
+    chroots.flat_map do |chroot|
       chroot.prepare(ROOT)
       chroot.jruby("--version", seconds: SECONDS)
       groups(files).reject { |group| passes?(chroot, group) }.map { |group| "#{chroot.name}: #{group.join(" ")}" }
     end
-    abort "failed:\n#{failed.join("\n")}" unless failed.empty?
   end
 
   # Adjacent files go to different processes, so that each process gets files of every kind.
@@ -43,7 +48,7 @@ module JRubySuite
   end
 
   def chosen
-    names = ENV["MATRIX"]&.split(",")&.map { |name| "jruby-#{name}" }
+    names = ENV["MATRIX"]&.split(",")&.map { |name| name.start_with?("jruby-") ? name : "jruby-#{name}" }
     JRUBIES.select { |one| names.nil? || names.include?(one.name) }
   end
 

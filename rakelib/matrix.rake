@@ -13,15 +13,25 @@ VERSIONS = <<~RUBY
   puts RUBY_DESCRIPTION, OpenSSL::OPENSSL_LIBRARY_VERSION, `nginx -v 2>&1`, `gcc --version`.lines.first
 RUBY
 
-desc "The whole suite on newer Rubies and OpenSSLs, in chroots built once (root; MATRIX=trixie,sid)"
-task matrix: "matrix:build" do
-  abort "matrix: MATRIX=#{ENV.fetch("MATRIX", nil)} names none of the chroots" if CHROOTS.empty?
+# @return [Array<String>] the names of the chroots in which the suite failed
+def failed_chroots
   failed = CHROOTS.reject do |chroot|
     puts "== #{chroot.name}"
     chroot.copy_checkout(ROOT)
     chroot.run("bin/setup && ruby -e #{VERSIONS.shellescape} && bundle exec rake matrix:suite", exception: false)
   end
-  abort "failed on #{failed.map(&:name).join(", ")}" unless failed.empty?
+  failed.map(&:name)
+end
+
+desc "The whole suite on newer Rubies and OpenSSLs, and on JRuby, in chroots built once (root; " \
+     "MATRIX=trixie,sid,jruby-trixie,jruby-sid)"
+task matrix: "matrix:build" do
+  names = ENV["MATRIX"]&.split(",")
+  jrubies = JRUBIES.select { |one| names.nil? || names.include?(one.name) }
+  abort "matrix: MATRIX=#{ENV.fetch("MATRIX", nil)} names none of the chroots" if CHROOTS.empty? && jrubies.empty?
+
+  failed = failed_chroots + JRubySuite.failed(JRubySuite.all, jrubies)
+  abort "failed on:\n#{failed.join("\n")}" unless failed.empty?
 end
 
 namespace :matrix do
@@ -30,9 +40,9 @@ namespace :matrix do
 
   desc "What is run inside: everything that can differ with the Ruby, the compiler or the libraries"
   task :suite do
-    tasks = %w[compile:pedantic protocol:test transport:test transport:test:poll trunkline:test xml:test lab:test
-               bulk:test poll:test soak:short docs:test]
-    exit(CI.new(tasks.to_h { |task| [task, task] }, alone: %w[trunkline:test poll:test soak:short],
+    tasks = %w[compile:pedantic protocol:test transport:test transport:test:poll trunkline:test engines:test xml:test
+               lab:test bulk:test poll:test soak:short docs:test]
+    exit(CI.new(tasks.to_h { |task| [task, task] }, alone: %w[trunkline:test engines:test poll:test soak:short],
                                                     quiet: %w[compile:pedantic]).run)
   end
 end

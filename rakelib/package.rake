@@ -12,15 +12,17 @@ task :package do
     sh "gem", "build", "--quiet", "--strict", File.basename(gemspec), "--output", "#{PACKAGES}/#{name}-#{version}.gem",
        chdir: File.dirname(gemspec), verbose: false
   end
-  package_for_java
+  WITHOUT_EXTENSION.each { |platform| package_without_extension(platform) }
 end
 
-# The same gem without its extension, for JRuby: it uses its engine in Ruby.
-def package_for_java
+# Platforms that get the same gem without its extension, which uses its engine in Ruby.
+WITHOUT_EXTENSION = %w[java x64-mingw-ucrt x64-mingw32].freeze
+
+def package_without_extension(platform)
   require "rubygems/package"
   Dir.chdir("#{ROOT}/trunkline") do
     spec = Gem::Specification.load("trunkline.gemspec").dup
-    spec.platform = Gem::Platform.new("java")
+    spec.platform = Gem::Platform.new(platform)
     spec.extensions = []
     spec.post_install_message = nil
     spec.files = spec.files.reject { |file| file.start_with?("ext/") }
@@ -28,6 +30,19 @@ def package_for_java
       Gem::Package.build(spec, false, true, "#{PACKAGES}/#{spec.full_name}.gem")
     end
   end
+end
+
+# @return [Array<String>] what is wrong with a gem in pkg/ that has no extension
+def faults_without_extension(platform)
+  source = Gem::Specification.load("#{ROOT}/trunkline/trunkline.gemspec")
+  file = "#{PACKAGES}/trunkline-#{source.version}-#{platform}.gem"
+  return ["#{file} was not built"] unless File.exist?(file)
+
+  spec = Gem::Package.new(file).spec
+  faults = { "platform" => spec.platform == Gem::Platform.new(platform), "extensions" => spec.extensions.empty?,
+             "files" => spec.files.sort == source.files.grep_v(%r{\Aext/}).sort,
+             "dependencies" => spec.dependencies == source.dependencies }
+  faults.reject { |_, right| right }.map { |name, _| "#{File.basename(file)}: its #{name} are wrong" }
 end
 
 # The gems that our gems depend on, in the versions of the bundle: [Gem::Specification, ...].
@@ -83,7 +98,7 @@ namespace :package do
     require_relative "support/snippets"
 
     with_gem_home do |environment|
-      gems = Dir["#{PACKAGES}/*.gem"].reject { |file| file.end_with?("-java.gem") }
+      gems = Dir["#{PACKAGES}/*.gem"].reject { |file| file.end_with?(*WITHOUT_EXTENSION.map { |one| "-#{one}.gem" }) }
       sh environment, "gem", "install", "--local", "--no-document", "--quiet", *gems, verbose: false
       readme = Snippets.new("#{ROOT}/README.md")
       ran = Snippets.with_server { |url| readme.run(url: url, first: 3, ruby: [environment, RbConfig.ruby]) }

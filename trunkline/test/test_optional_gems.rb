@@ -35,6 +35,29 @@ class TestOptionalGems < Minitest::Test
     end
   end
 
+  def test_without_openssl_https_names_it
+    out = run_without("openssl", <<~RUBY)
+      require "socket"
+      puts Trunkline.features[:libraries].fetch(:openssl).inspect
+      server = TCPServer.new("127.0.0.1", 0)
+      Thread.new { server.accept.write("HTTP/1.1 204 X\\r\\n\\r\\n") }
+      http = Trunkline.new(timeout: 5)
+      puts http.get("http://127.0.0.1:\#{server.local_address.ip_port}/").status
+      begin
+        http.get("https://localhost:1/")
+      rescue Trunkline::InvalidRequest => error
+        puts error.message
+      end
+    RUBY
+    assert_equal %w[nil 204], out.lines.first(2).map(&:chomp)
+    assert_match(/\Ahttps: needs openssl for Ruby: .*\(cannot load such file -- openssl\)/, out.lines.last)
+  end
+
+  def test_doctor_without_openssl
+    out = run_without("openssl", "require \"trunkline/command\"\nTrunkline::Command.new.run([\"doctor\"])")
+    assert_match(/^FAULT +OpenSSL +Ruby was built without it: https will fail$/, out)
+  end
+
   def test_doctor_names_the_gem
     out = run_without("http/2", "require \"trunkline/command\"\nTrunkline::Command.new.run([\"doctor\"])")
     assert_match(/^note +HTTP.2 +the gem http-2 is not there\n +-> gem install http-2/, out)

@@ -279,6 +279,20 @@ class TestStreaming < TrunklineTest
     assert_equal "[#{1024 * Nginx::MEBIBYTE}, true, true]\n", out
   end
 
+  def test_no_piece_is_larger_than_the_bound
+    large = Random.new(1).bytes(1 << 20)
+    zipped = Zlib.gzip(large)
+    { plain: response_bytes(large), chunked: chunked_response(*[large.byteslice(0, 300_000)] * 4, "x"),
+      gzip: response_bytes(zipped, "Content-Encoding" => "gzip"),
+      dense: response_bytes(Zlib.gzip("x" * (1 << 22)), "Content-Encoding" => "gzip") }.each do |form, bytes|
+      [nil, +""].each do |buffer|
+        sizes = sizes_of_pieces(client(serve(bytes).url).get("/", stream: true), buffer)
+        assert_operator sizes.max, :<=, Trunkline::Engine::BOUNDS[:streamed_piece], form
+        assert_operator sizes.sum, :>, 1_000_000, form
+      end
+    end
+  end
+
   def test_a_buffer_that_is_none_is_refused
     server = serve(chunked_response(PIECE))
     client.get(server.url, stream: true).tap do |response|
@@ -368,6 +382,14 @@ class TestStreaming < TrunklineTest
     RUBY
     assert_empty result.err
     result.out
+  end
+
+  def sizes_of_pieces(response, buffer)
+    sizes = []
+    while (piece = response.read(buffer))
+      sizes << piece.bytesize
+    end
+    sizes
   end
 
   def forget(http) = http.get("/", stream: true).read && nil

@@ -12,16 +12,58 @@
 # Argument:
 #   --with-openssl-dir=/opt/ssl   uses another OpenSSL than the one that the Ruby was configured with
 
-# Exits without building the extension, and leaves a Makefile with empty targets for RubyGems to run.
+require "fileutils"
+require "rbconfig"
+
+# Why there is no extension, for `trunkline doctor`. RubyGems runs this file in its folder of the installed gem.
+REASON = "extension_missing.txt"
+
+def make_program
+  ENV["MAKE"] || ENV["make"] || RbConfig::CONFIG["configure_args"].to_s[/with-make-prog=(\w+)/, 1] || "make"
+end
+
+def make?
+  name = make_program.split.first.to_s
+  [name, *ENV.fetch("PATH", "").split(File::PATH_SEPARATOR).map { |folder| File.join(folder, name) }].any? do |path|
+    path.include?("/") && File.executable?(path) && !File.directory?(path)
+  end
+end
+
+# RubyGems from 4.0 on runs no make without a Makefile.
+def makefile_needed?
+  require "rubygems/ext"
+  !Gem::Ext::Builder.const_defined?(:NoMakefileError)
+rescue LoadError
+  true
+end
+
+# Leaves nothing to make: no Makefile, or for an older RubyGems one with empty targets.
+def leave_nothing_to_make
+  $makefile_created = true # mkmf fails without a Makefile
+  return FileUtils.rm_f("Makefile") unless makefile_needed?
+
+  File.write("Makefile", "all install clean distclean static:\n\t@:\n.PHONY: all install clean distclean static\n")
+  return if make?
+
+  puts "RubyGems #{Gem::VERSION} runs `#{make_program}` even so, and it is not there. Any of these helps: " \
+       "MAKE=true gem install trunkline; gem update --system (RubyGems 4.0 or newer); apt-get install make"
+end
+
+# Exits without building the extension.
 def go_without(reason)
   abort(reason) if ENV["TRUNKLINE_ENGINE"] == "c"
 
-  File.write("Makefile", "all install clean distclean static:\n\t@:\n.PHONY: all install clean distclean static\n")
+  File.write(REASON, "#{reason}\n")
   puts "trunkline is installed without its extension, and uses its engine in Ruby: #{reason}"
+  leave_nothing_to_make
   exit
 end
 
+FileUtils.rm_f(REASON)
 go_without("#{RUBY_ENGINE} takes no extension in C") unless RUBY_ENGINE == "ruby"
+if RbConfig::CONFIG["host_os"].match?(/mswin|mingw/)
+  go_without("its sources in C need POSIX sockets and threads, which Windows lacks")
+end
 begin
   require "mkmf"
 rescue SystemExit, LoadError
@@ -93,6 +135,7 @@ rescue RuntimeError, SystemCallError # raised by mkmf when there is no compiler
 end
 missing = REQUIRED.reject(&:present?)
 go_without(missing.map(&:missing).uniq.join("; ")) if missing.any?
+go_without("there is no #{make_program}. On Debian: apt-get install make") unless make?
 OPTIONAL.each do |key, library|
   if library.present?
     $defs << "-DHAVE_#{key}"

@@ -2,6 +2,7 @@
 
 require_relative "arguments"
 require_relative "future"
+require_relative "of_main_ractor"
 require_relative "options"
 require_relative "redacted"
 require_relative "scheduler/future_thread"
@@ -12,6 +13,7 @@ module Trunkline
   # The verbs of a Client that return Futures (see Client#async). The request runs in the background, whether or not a
   # thread waits for its Future.
   class Async
+    include OfMainRactor
     include Redacted
     include Verbs
 
@@ -28,6 +30,7 @@ module Trunkline
     # @param builder [CallBuilder]
     # @param options [Scheduler::BatchOptions]
     def initialize(builder, options)
+      @anchor = OfMainRactor::ANCHOR
       @builder = builder
       @options = options
       @reader = Scheduler::RequestReader.new(builder)

@@ -5,6 +5,7 @@ require_relative "block_arity"
 require_relative "cancelled"
 require_relative "interrupts"
 require_relative "lock"
+require_relative "of_main_ractor"
 require_relative "progress"
 require_relative "redacted"
 require_relative "scheduler"
@@ -15,6 +16,7 @@ module Trunkline
   # Requests that run concurrently until none is left (see Client#batch). The thread that calls #run drives all
   # exchanges. Any thread, and the blocks that receive results, may add requests.
   class Batch
+    include OfMainRactor
     include Redacted
     include Verbs
 
@@ -27,6 +29,7 @@ module Trunkline
     # @param builder [CallBuilder]
     # @param options [Scheduler::BatchOptions]
     def initialize(builder, options)
+      @anchor = OfMainRactor::ANCHOR
       @reader = Scheduler::RequestReader.new(builder)
       @scheduler = Scheduler.new(builder.pool_handle.pool, options, @reader)
       @options = options

@@ -3,6 +3,7 @@
 require_relative "attempt_values"
 require_relative "call_policy"
 require_relative "errors"
+require_relative "of_main_ractor"
 require_relative "options"
 require_relative "redacted"
 require_relative "request_builder"
@@ -14,6 +15,7 @@ module Trunkline
   #
   # @api private
   class CallBuilder
+    include OfMainRactor
     include Redacted
 
     # @return [PoolHandle] names the pool that the calls use
@@ -31,6 +33,7 @@ module Trunkline
     # @yield [options] options that only a client can have, such as timeout:, when a call gives some
     # @yieldreturn [CallBuilder] the builder of a client with these options
     def initialize(requests, options, base, pool_handle, &derive)
+      @anchor = OfMainRactor::ANCHOR
       @requests = requests
       @options = options
       @base = base

@@ -11,6 +11,7 @@ require_relative "engine"
 require_relative "lock"
 require_relative "pool_handle"
 require_relative "memo"
+require_relative "of_main_ractor"
 require_relative "options"
 require_relative "policy"
 require_relative "redacted"
@@ -36,6 +37,7 @@ module Trunkline
   # error that the request failed with: a ConnectionError, TimeoutError, ProtocolError, BodyError or RedirectError. A
   # status of 4xx or 5xx raises only with raise: true (see Response#raise_for_status!).
   class Client
+    include OfMainRactor
     include Redacted
     include Streams
 
@@ -50,6 +52,7 @@ module Trunkline
     def initialize(base = nil, options = nil, pool_handle = nil, **)
       raise InvalidRequest, 'a client is made by Trunkline.new("https://api.test", timeout: 5)' unless pool_handle
 
+      @anchor = OfMainRactor::ANCHOR
       @base = base
       @options = options
       @pool_handle = pool_handle

@@ -5,11 +5,13 @@ require_relative "cancelled"
 require_relative "condition"
 require_relative "future/groups"
 require_relative "interrupts"
+require_relative "of_main_ractor"
 require_relative "redacted"
 
 module Trunkline
   # The result of a call that runs in the background (see Client#async). Any thread or fiber may wait for it.
   class Future
+    include OfMainRactor
     include Redacted
     extend Groups
 
@@ -18,6 +20,7 @@ module Trunkline
     # @param pool_handle [PoolHandle, nil] pool handle of the client that made the call
     # @param combined [Boolean] whether the value is an Array of the values of several futures
     def initialize(pending = nil, pool_handle = nil, combined: false)
+      @anchor = OfMainRactor::ANCHOR
       @pending = pending
       @pool_handle = pool_handle
       @combined = combined

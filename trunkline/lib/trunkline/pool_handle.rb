@@ -5,6 +5,7 @@ require_relative "errors"
 require_relative "instrument"
 require_relative "loading"
 require_relative "lock"
+require_relative "of_main_ractor"
 require_relative "redacted"
 
 module Trunkline
@@ -12,6 +13,7 @@ module Trunkline
   #
   # @api private
   class PoolHandle
+    include OfMainRactor
     include Redacted
 
     # Maximum idle connections in the pool of the process, unless another number is configured before the first client.
@@ -59,6 +61,7 @@ module Trunkline
     attr_reader :owner_id
 
     def initialize(pool, max_idle, owner_id)
+      @anchor = OfMainRactor::ANCHOR
       @pool = pool
       @max_idle = max_idle
       @owner_id = owner_id

@@ -2,6 +2,7 @@
 
 require_relative "cancelled"
 require_relative "error_message"
+require_relative "positioned_writing"
 
 module Trunkline
   # Extends a Response whose body is complete, so that it can be read piece by piece like a streamed response.
@@ -38,10 +39,9 @@ module Trunkline
     # Does the same as the method of the C engine (ext/trunkline/ruby/body_saving.c).
     # @api private
     def _save(descriptor, offset, _seconds) # rubocop:disable Naming/PredicateMethod -- as that of C
-      file = IO.for_fd(descriptor, autoclose: false)
+      file = PositionedWriting.open(descriptor)
       while (piece = next_bytes)
-        offset += file.pwrite(piece, offset)
-        @saved = _saved + piece.bytesize
+        offset += PositionedWriting.write(file, piece, offset) { |count| @saved = _saved + count }
       end
       true
     end

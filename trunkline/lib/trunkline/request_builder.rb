@@ -7,6 +7,7 @@ require_relative "framing"
 require_relative "headers"
 require_relative "json_encoding"
 require_relative "memo"
+require_relative "of_main_ractor"
 require_relative "options"
 require_relative "proxies"
 require_relative "query"
@@ -47,6 +48,7 @@ module Trunkline
   #
   # @api private
   class RequestBuilder
+    include OfMainRactor
     include Redacted
 
     # Maximum numbers of digests of credentials, and of PresentedFields, that are kept.
@@ -64,6 +66,7 @@ module Trunkline
     # @param owner_id [Integer] the owner id of the client's PoolHandle
     # @raise [InvalidRequest]
     def initialize(options, base, owner_id)
+      @anchor = OfMainRactor::ANCHOR
       @options = options
       @base = base
       @digests = {}

@@ -17,9 +17,8 @@ module Trunkline
   #
   # The engine defines #status (Integer), #reason (String), #[] (the value of a header field; several values are joined
   # by ", "), #body (String, memoised, in the charset of Content-Type), #request, #length_unknown? (whether the body
-  # ends
-  # with the connection, so that a truncated body cannot be detected), #complete?, #close; not public: #_fields_by_name
-  # (a Hash, see Headers#to_h).
+  # ends with the connection, so that a truncated body cannot be detected), #complete?, #close; and methods that are not
+  # public, which engine.rb lists.
   class Response
     include BodyReading
     include Events
@@ -106,7 +105,7 @@ module Trunkline
 
     # @return [Headers] the header fields of the response
     def headers
-      @headers ||= Headers.received(self)
+      @headers || keep(:@headers, Headers.received(self))
     end
 
     # @return [Headers] the trailer fields; empty until the body has been read
@@ -117,7 +116,7 @@ module Trunkline
     # @api private
     # @return [Array<Array(String, String)>] name and value of each field
     def _pairs
-      @pairs ||= _fields.freeze
+      @pairs || keep(:@pairs, _fields.freeze)
     end
 
     # Empties the body, so that the next response can use its memory. A caller that has kept the body has an empty
@@ -167,20 +166,20 @@ module Trunkline
       return @timings if @timings
 
       timings = Timings.new(*_timings)
-      complete? ? @timings = timings : timings
+      complete? ? keep(:@timings, timings) : timings
     end
 
     # @return [ConnectionInfo] the connection over which the response came
     def connection
-      @connection ||= ConnectionInfo.new(**_connection)
+      @connection || keep(:@connection, ConnectionInfo.new(**_connection))
     end
 
     # @return [Array<Attempt>] the requests that were sent for the call; usually one
     def attempts
       known = @attempts # read once: callers that share the response (coalesce:) may call this method at the same time
-      return @attempts = known.attempts if known.respond_to?(:attempts) # a Policy::Log
+      return keep(:@attempts, known.attempts) if known.respond_to?(:attempts) # a Policy::Log
 
-      known || (@attempts = _exchange_attempts)
+      known || keep(:@attempts, _exchange_attempts)
     end
 
     # @return [Array<Attempt>] the attempts of the exchange that produced this response
@@ -200,7 +199,7 @@ module Trunkline
 
     # @return [Array<Headers>] the header fields of each 103 (Early Hints) response (RFC 8297)
     def early_hints
-      @early_hints ||= _early_hints.map { |fields| Headers.new(fields) }.freeze
+      @early_hints || keep(:@early_hints, _early_hints.map { |fields| Headers.new(fields) }.freeze)
     end
 
     # @return [String] status, method and URL, with the query hidden
@@ -257,6 +256,12 @@ module Trunkline
 
     private
 
+    # Stores a value that was computed on first use. A frozen response computes it at each call.
+    def keep(name, value)
+      instance_variable_set(name, value) unless frozen?
+      value
+    end
+
     # @return [Time, nil]
     def started_at
       began = _began
@@ -265,7 +270,7 @@ module Trunkline
 
     def settle
       _settle(DISCARD_BYTES)
-      @streamed = false if complete?
+      @streamed = false if complete? && !frozen?
     rescue Error
       nil # the error status is raised rather than this error
     end

@@ -5,6 +5,7 @@ require "minitest/mock"
 require "open3"
 require "pty"
 require "stringio"
+require "tmpdir"
 require "trunkline/command"
 
 class TestCommand < TrunklineTest
@@ -127,6 +128,25 @@ class TestCommand < TrunklineTest
     out, _, status = trunkline("doctor")
     assert_equal 0, status.exitstatus, out
     %w[trunkline HTTP/2 br zstd OpenSSL trusted DNS IPv6 clock descriptors].each { |name| assert_includes out, name }
+  end
+
+  def test_doctor_names_the_engine
+    out, = trunkline("doctor", environment: { "TRUNKLINE_ENGINE" => nil })
+    found = Trunkline::ENGINE == :c ? ":c" : ":ruby, "
+    assert_match(/^(ok|note) +engine +#{found}/, out) if ENV["TRUNKLINE_ENGINE"].to_s.empty?
+    out, = trunkline("doctor", environment: { "TRUNKLINE_ENGINE" => "ruby" })
+    assert_match(/^ok +engine +:ruby, /, out)
+  end
+
+  def test_doctor_tells_why_the_extension_was_not_built
+    Dir.mktmpdir do |folder|
+      assert_match(/one without it/, Trunkline::Command::MissingExtension.reason(folder).first)
+      File.write("#{folder}/extconf.rb", "")
+      assert_equal "the reason is not known", Trunkline::Command::MissingExtension.reason(folder).first
+      File.write("#{folder}/extension_missing.txt", "there is no C compiler\n")
+      assert_equal ["there is no C compiler", "when that is there: gem pristine trunkline"],
+                   Trunkline::Command::MissingExtension.reason(folder)
+    end
   end
 
   def test_doctor_suggests_how_to_install_missing_libraries

@@ -6,8 +6,9 @@ require "zlib"
 # Responses for both engines: those of the fuzzing corpus, complete ones of each form, and mutations of these. The same
 # seed and number make the same case.
 module Cases
-  # verb: of the request; pieces: of the response, written with a pause between them
-  Case = Struct.new(:number, :verb, :pieces) do
+  # verb: of the request; pieces: of the response, written with a pause between them; streamed: whether the body is read
+  # piece by piece
+  Case = Struct.new(:number, :verb, :pieces, :streamed) do
     def bytes = pieces.join
   end
 
@@ -44,7 +45,7 @@ module Cases
     random = Random.new((seed * 1_000_003) + number)
     bytes = bases[number % bases.size].dup
     random.rand(number < bases.size ? 1 : 4).times { mutate(bytes, random) }
-    Case.new(number, METHODS[random.rand(METHODS.size)], split(bytes, random, number))
+    Case.new(number, METHODS[random.rand(METHODS.size)], split(bytes, random, number), random.rand(3).zero?)
   end
 
   def bases

@@ -52,7 +52,8 @@ module HTTP2Cases
     random.rand(number < ANSWERS.size * EVERY ? 1 : 4).times { mutate(frames, random) }
     bytes = frames.map { |frame| Frame.new(*frame).to_bytes }.join
     random.rand(1..3).times { Cases.mutate(bytes, random) } if random.rand(8).zero?
-    Cases::Case.new(number, Cases::METHODS[random.rand(Cases::METHODS.size)], pieces_of(bytes, frames, random, number))
+    Cases::Case.new(number, Cases::METHODS[random.rand(Cases::METHODS.size)], pieces_of(bytes, frames, random, number),
+                    random.rand(3).zero?)
   end
 
   # @return [Boolean] whether the bytes end within a frame or a header section: an engine may then report an error in

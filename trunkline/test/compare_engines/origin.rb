@@ -1,13 +1,20 @@
 # frozen_string_literal: true
 
 require "socket"
+require_relative "coded_cases"
 require_relative "http2_cases"
 
-# Serves the cases: the path of a request is the number of its case. A client that waits for more than the case's bytes
-# gets the end of the connection.
+# Serves the cases: the path of a request is the number of its case; "/whole" after it asks for all bytes at once. A
+# client that waits for more than the case's bytes gets the end of the connection.
 class EnginesOrigin
   # Seconds for which a client may act after all bytes were written.
   PATIENCE = 0.1
+
+  # @return [Cases::Case]
+  def self.case_of(seed, number)
+    kind = [HTTP2Cases, CodedCases].find { |one| one.number?(number) } || Cases
+    kind.make(seed, number)
+  end
 
   attr_reader :port
 
@@ -35,8 +42,10 @@ class EnginesOrigin
 
   def serve(socket)
     socket.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1)
-    number = read_request(socket) or return
-    write(socket, (HTTP2Cases.number?(number) ? HTTP2Cases : Cases).make(@seed, number).pieces)
+    path = read_request(socket) or return
+    number = path[/\d+/].to_i
+    one = EnginesOrigin.case_of(@seed, number)
+    write(socket, path.end_with?("/whole") ? [one.bytes] : one.pieces)
     return drain(socket) if HTTP2Cases.number?(number)
     return if socket.wait_readable(PATIENCE)
 
@@ -55,7 +64,7 @@ class EnginesOrigin
     socket.readpartial(65_536) while socket.wait_readable(5)
   end
 
-  # @return [Integer, nil] the number of the case
+  # @return [String, nil] the path
   def read_request(socket)
     line = socket.gets or return
     return read_stream(socket) if line.start_with?("PRI ")
@@ -65,16 +74,16 @@ class EnginesOrigin
       length = field[/\Acontent-length: (\d+)/i, 1].to_i if field.match?(/\Acontent-length:/i)
     end
     socket.read(length) if length.positive?
-    line[%r{/(\d+)}, 1].to_i
+    line[/ (\S+)/, 1]
   end
 
-  # @return [Integer, nil] the number of the case, from a request over HTTP/2
+  # @return [String, nil] the path of a request over HTTP/2
   def read_stream(socket)
     socket.read("\r\nSM\r\n\r\n".bytesize)
     while (head = socket.read(Frame::HEAD_BYTES))
       length, frame = Frame.parse_head(head)
       frame.payload = socket.read(length)
-      return path_of(frame)[%r{/(\d+)}, 1].to_i if frame.type == :headers
+      return path_of(frame) if frame.type == :headers
     end
   end
 

@@ -31,6 +31,15 @@ class TestFork < TrunklineTest
     assert_equal 2, server.connection_count
   end
 
+  def test_the_child_counts_its_own_connections
+    server = serve { |connection| echo(connection) }
+    http = client(server.url, max_idle: 4)
+    2.times { http.get("/before") }
+    counts = in_child { http.stats.slice(:opened, :reused, :closed, :connections).values.join(" ") }
+    assert_equal "0 0 0 0", counts.call
+    assert_equal [1, 1, 0, 1], http.stats.values_at(:opened, :reused, :closed, :connections)
+  end
+
   def test_close_in_the_child_does_not_close_the_parents_tls_connection
     server = serve_tls { |connection| echo(connection) }
     http = secure_client(server.url)

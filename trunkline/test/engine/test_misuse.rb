@@ -108,6 +108,48 @@ class TestEngineMisuse < TrunklineTest
     multi.close
   end
 
+  # ---- wrong arguments
+
+  REFUSED = {
+    "a Multi's request" => [TypeError, ->(multi, _, _) { multi.add("x", nil, nil) }],
+    "a Multi's deadline" => [TypeError, ->(multi, request, _) { multi.add(request, "x", nil) }],
+    "a request of no client" => [ArgumentError, lambda { |_, _, pool|
+      Trunkline::Engine.connect(pool, Trunkline::Request.new("GET", nil, []))
+    }],
+    "a Multi's timeout" => [TypeError, ->(multi, _, _) { multi.run("x", []) }],
+    "a Multi's id" => [TypeError, ->(multi, _, _) { multi.cancel("x") }],
+    "max_buffered_bytes" => [TypeError, ->(*) { Trunkline::Engine.max_buffered_bytes = "x" }],
+    "max_connections" => [TypeError, ->(*) { Trunkline::Engine.max_connections = "x" }],
+    "too many connections" => [RangeError, ->(*) { Trunkline::Engine.max_connections = 1 << 40 }],
+    "the owner of connections" => [TypeError, ->(_, _, pool) { pool.close_idle("x") }],
+    "the request for a WebSocket" => [TypeError, ->(_, _, pool) { pool.takes_websocket?(nil) }],
+    "the pool of a call" => [TypeError, ->(_, request, _) { Trunkline::Engine.perform(nil, request, nil, nil) }],
+    "the request of a call" => [TypeError, ->(_, _, pool) { Trunkline::Engine.perform(pool, nil, nil, nil) }],
+    "the deadline of a call" => [TypeError, ->(_, made, pool) { Trunkline::Engine.perform(pool, made, "x", nil) }],
+    "the list of a call" => [TypeError, ->(_, request, pool) { Trunkline::Engine.perform(pool, request, nil, "x") }],
+    "the request to connect" => [TypeError, ->(_, _, pool) { Trunkline::Engine.connect(pool, nil) }],
+    "the head of a stub" => [TypeError, ->(_, request, _) { Trunkline::Engine.response(request, nil, "") }],
+    "options that are no Hash" => [TypeError, ->(*) { Trunkline::RequestBuilder.per_call?(nil) }],
+    "a pool that is only allocated" => [ArgumentError, ->(*) { Trunkline::Engine::Pool.allocate.stats }]
+  }.freeze
+
+  REFUSED.each do |name, (error, call)|
+    define_method(:"test_#{name.tr(" '", "_")}_is_refused") do
+      multi = Trunkline::Engine::Multi.new(pool)
+      made = http.instance_variable_get(:@requests).build("GET", "http://127.0.0.1:9", nil, :buffered)
+      assert_raises(error) { call.call(multi, made, pool) }
+      assert_equal 0, multi.size
+    ensure
+      multi.close
+    end
+  end
+
+  def test_the_response_of_connect_is_empty
+    response = Trunkline::Engine.connect(pool, request(serve, "/"))
+    assert_equal [0, "", {}, "", false], [response.status, response.reason, response._fields_by_name, response.body,
+                                          response.complete?]
+  end
+
   # ---- any method with any arguments
 
   RANDOM_CALLS = <<~RUBY

@@ -58,11 +58,53 @@ class TestRactors < TrunklineTest
                "print_outcome { ractor.send(Trunkline.new(URL, timeout: 1)) }")
   end
 
-  def test_a_client_is_not_shareable_and_goes_on
-    output = output_of("http = Trunkline.new(URL, timeout: 1)\nprint_outcome { Ractor.make_shareable(http) }\n" \
-                       "print_outcome { http.get('/') }")
+  # Each of these objects leads to a client's connections. The Ractor that would get it runs for ever.
+  OBJECTS = { client: "http", response: "http.get('/')", request: "http.get('/').request", batch: "http.batch",
+              future: "http.async.get('/').tap(&:wait)", async: "http.async", list: "[http]" }.freeze
+
+  # What a client and the default client can still do afterwards.
+  GOES_ON = <<~RUBY
+    def go_on(http, object)
+      Trunkline::Verbs.instance_methods.grep(/get|post/) { |verb| http.public_send(verb, "/") }
+      http.request(:get, "/", timeout: 3)
+      http.get("/") { |chunk| chunk }
+      http.batch { |batch| batch.get("/") }.first.status
+      http.each(["/"]) { |_, result| result.status }
+      http.async.get("/").value!.status
+      http.with(timeout: 2).get("/").json
+      Trunkline.get(ENV["SERVER"], timeout: 2).body
+      Trunkline.new(ENV["SERVER"], timeout: 2).get("/").body
+      case object
+      when Trunkline::Response then object.body + object.headers.to_h.to_s + object.json.to_s
+      when Trunkline::Batch then object.tap { object.get("/") }.run.first.status
+      when Trunkline::Future then object.then(&:status).value!
+      when Trunkline::Async then object.get("/").value!.status
+      when Trunkline::Client then object.stats && object.close
+      end
+    end
+  RUBY
+
+  { make_shareable: "Ractor.make_shareable(object)",
+    move: "Ractor.new { Ractor.receive }.send(object, move: true)" }.each do |way, code|
+    OBJECTS.each do |name, object|
+      define_method(:"test_#{way}_refuses_a_#{name}_and_all_goes_on") do
+        server = serve { |connection| connection << response_bytes("[1]") while connection.read_request }
+        output = output_of(<<~RUBY, "SERVER" => server.url)
+          #{GOES_ON}
+          http = Trunkline.new(ENV["SERVER"], timeout: 2)
+          Trunkline.get(ENV["SERVER"], timeout: 2)
+          object = #{object}
+          print_outcome { #{code} }
+          print_outcome { go_on(http, object).then { "goes on" } }
+        RUBY
+        assert_match(/\A(?:Ractor::|Type|NoMethod)\w*Error .*\nvalue goes on\n\z/, output)
+      end
+    end
+  end
+
+  def test_the_error_says_why_a_client_is_not_shareable
+    output = output_of("print_outcome { Ractor.make_shareable(Trunkline.new(URL, timeout: 1)) }")
     assert_match(/\ARactor::Error .*connections, which belong to the main Ractor/, output)
-    assert_match(/^Trunkline::ConnectError /, output)
   end
 
   def test_net_http_goes_its_own_way
@@ -79,8 +121,8 @@ class TestRactors < TrunklineTest
     assert_includes output, "facts queue none"
   end
 
-  def output_of(code)
-    result = Subprocess.run(PROGRAM + code)
+  def output_of(code, environment = {})
+    result = Subprocess.run(PROGRAM + code, environment)
     assert_predicate result.status, :success?, result.err
     result.out
   end

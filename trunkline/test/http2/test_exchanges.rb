@@ -98,6 +98,24 @@ class TestExchanges < HTTP2Test
     assert_equal "abc" * 1500, h2_client.get(server.url).body
   end
 
+  # Without Huffman coding (RFC 7541 5.2) the field is larger than nghttpx reads at all, and it ends the connection.
+  def test_a_large_request_field_is_compressed
+    assert_equal 431, secure_client.get(Nghttpx.url, headers: { "X-Long" => "y" * 70_000 }).status
+  end
+
+  def test_fields_of_all_bytes_arrive
+    server = serve_frames { |stream| stream.answer("ok") }
+    http = h2_client(server.url)
+    values = ["y" * 300, "\u00e9\u00e8 " * 20, "abc~|^`{}" * 5, "Bearer #{"t0ken." * 9}"]
+    2.times do
+      values.each do |value|
+        http.get("/", headers: { "X-Value" => value.strip, "Authorization" => value.strip, "Cookie" => value.strip })
+        fields = server.requests.last.headers.to_h
+        assert_equal [value.strip.b] * 3, fields.values_at("x-value", "authorization", "cookie").map(&:b)
+      end
+    end
+  end
+
   def test_a_head_over_several_frames
     server = serve_frames { |stream| stream.headers(200, "x-long": "y" * 3000, end_stream: true, split: 700) }
     assert_equal "y" * 3000, h2_client.get(server.url)["X-Long"]

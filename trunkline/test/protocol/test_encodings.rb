@@ -94,6 +94,32 @@ class TestEncodings < TrunklineTest
     assert_raises(Trunkline::DecodeError) { get(bytes, "zstd") }
   end
 
+  # A frame of one segment of 2 bytes, with a block of 2 MiB, raw or of one repeated byte (RFC 8878 3.1.1.2).
+  def test_a_zstd_block_that_is_too_large_is_refused_at_once
+    needs("zstd")
+    [0, 1].each do |type|
+      block = [(0x1FFFFF << 3) | (type << 1) | 1].pack("V")[0, 3]
+      bytes = "\x28\xB5\x2F\xFD\x20\x02".b + block + "zz"
+      server = serve(script: [[:read, response_bytes("#{bytes}more", "Content-Encoding" => "zstd")[0..-5], :stall]])
+      error = assert_raises(Trunkline::DecodeError) { client(server.url).get("/") }
+      assert_match(/is corrupt/, error.message)
+    end
+  end
+
+  def test_a_stream_of_corrupt_data_yields_what_was_decoded
+    wrong = { "gzip" => Zlib.gzip(TEXT), "deflate" => Zlib.deflate(TEXT) }
+    wrong.each do |coding, bytes|
+      bytes.setbyte(-1, bytes.getbyte(-1) ^ 1) # in gzip the length, in deflate the checksum
+      server = serve(response_bytes(bytes, "Content-Encoding" => coding))
+      chunks = []
+      assert_raises(Trunkline::DecodeError) { client(server.url).get("/") { |chunk| chunks << chunk } }
+      assert_equal TEXT, chunks.join, coding
+      response = client(server.url).get("/", stream: true)
+      assert_equal TEXT, response.read
+      2.times { assert_raises(Trunkline::DecodeError) { response.read } }
+    end
+  end
+
   def test_zstd_of_many_frames
     needs("zstd")
     assert_equal TEXT * 2, get(ZSTD * 2, "zstd").body

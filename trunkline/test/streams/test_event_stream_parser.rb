@@ -93,6 +93,15 @@ class TestEventStreamParser < TrunklineTest
     assert_equal ["b", 0.02], [parser.last_event_id, parser.retry]
   end
 
+  # Seconds by digits: a long time is limited, and leading zeros do not count.
+  def test_long_retries
+    { "9" * 15 => 999_999_999_999.999, "1#{"0" * 15}" => 1.0e12, "9" * 16 => 1.0e12, "9" * 20 => 1.0e12,
+      "9" * 100_000 => 1.0e12, "#{"0" * 100}20" => 0.02, "000" => 0.0 }.each do |digits, seconds|
+      parser = Trunkline::EventStreamParser.new
+      assert_equal [seconds] * 2, [parse("retry: #{digits}\ndata: x\n\n", parser: parser).first.retry, parser.retry]
+    end
+  end
+
   def test_a_break_in_the_block_loses_no_event
     parser = Trunkline::EventStreamParser.new
     parser.feed("data: 1\n\ndata: 2\n\ndata: 3") { |_| break }

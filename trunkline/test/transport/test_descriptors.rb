@@ -65,6 +65,18 @@ class TestDescriptors < TrunklineTest
   CALL_STYLES = %w[get stream batch each map future].freeze
 
   CALL_STYLES.each do |way|
+    define_method("test_the_error_of_#{way}_without_descriptors_names_the_host") do
+      skip "the engine in C may need a descriptor before it connects" unless Trunkline::ENGINE == :ruby
+
+      server = serve
+      message, phase, attempt = run_without(server.url, <<~RUBY)
+        error = without_descriptors { CALL_STYLES[:#{way}].call(HTTP, URL) rescue $! }
+        p [error.message, error.phase, error.attempt]
+      RUBY
+      assert_includes message, "failed connecting: no connection could be made (#{server.address}: Too many open files)"
+      assert_equal [:connect, 1], [phase, attempt]
+    end
+
     define_method("test_#{way}_without_descriptors") do
       server = serve
       error, after = run_without(server.url, <<~RUBY)

@@ -21,6 +21,19 @@ class TestProxies < TrunklineTest
     assert_nil response.timings.resolve, "names are the proxy's to resolve"
   end
 
+  def test_an_asterisk_is_a_path_and_alone_names_the_server
+    proxy = serve
+    http = through("http://#{proxy.address}", "http://api.test")
+    http.get("*")
+    http.options("*")
+    url = Trunkline::URL.resolve("http://api.test/", nil)
+    raw = http.raw("OPTIONS", url, "*", %w[Host api.test], nil, 0, false)
+    http.send_once(raw)
+    http.send_once(http.raw("GET", url, "*", %w[Host api.test], nil, 0, false))
+    assert_equal ["http://api.test/*", "http://api.test/*", "http://api.test", "*"], proxy.requests.map(&:target)
+    assert_equal "*", raw.target
+  end
+
   def test_credentials_of_an_http_proxy_go_with_the_request
     proxy = serve
     through("http://robin:p%40ss@#{proxy.address}").get("http://api.test/")

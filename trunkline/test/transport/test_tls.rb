@@ -219,6 +219,7 @@ class TestTLS < TrunklineTest
     assert_match(/\AGET .x at #{server.address} .*#{reason}/, error.message)
     assert_match(/nothing of the request was sent\z/, error.message)
     assert_equal [:none, :tls, server.url("/x")], [error.sent, error.phase, error.request.url]
+    assert_nil error.attempt
   end
 
   def test_min_tls

@@ -32,6 +32,7 @@ class TestTLSChoices < TrunklineTest
     { ciphers: "NOSUCHCIPHER", ciphersuites: "TLS_NO_SUCH_SUITE" }.each do |option, value|
       error = assert_raises(Trunkline::TLSError) { secure_client(option => value).get(server.url) }
       assert_includes error.message, "#{option} #{value}"
+      assert_equal [nil, [], :none], [error.attempt, error.attempts, error.sent]
     end
     assert_equal 0, server.connection_count
   end
@@ -81,6 +82,26 @@ class TestTLSChoices < TrunklineTest
     assert_match(/\Alocalhost:/, server.requests.last["host"])
     error = assert_raises(Trunkline::CertificateError) { secure_client(tls_name: "wrong.test").get(server.url) }
     assert_match(/not for wrong\.test/, error.message)
+  end
+
+  def test_the_message_shows_the_name_without_its_last_dot
+    server = serve_tls(identity: :example)
+    assert_equal "ok", secure_client(tls_name: "example.test.").get(server.url).body
+    error = assert_raises(Trunkline::CertificateError) { secure_client(tls_name: "localhost.").get(server.url) }
+    assert_match(/not for localhost[^.]/, "#{error.message} ")
+  end
+
+  def test_a_wrong_name_is_reported_rather_than_a_wrong_date
+    %i[expired not_yet_valid].each do |identity|
+      server = serve_tls(identity: identity)
+      error = assert_raises(Trunkline::CertificateError) { secure_client(tls_name: "wrong.test").get(server.url) }
+      assert_match(/\(depth 0\): it is for localhost, .*not for wrong\.test/, error.message)
+      dated = assert_raises(Trunkline::CertificateError) { secure_client(verify_hostname: false).get(server.url) }
+      assert_match(/expired|not valid before/, dated.message)
+    end
+    unknown = serve_tls(identity: :unknown_ca)
+    error = assert_raises(Trunkline::CertificateError) { secure_client(tls_name: "wrong.test").get(unknown.url) }
+    assert_match(/issuer/, error.message)
   end
 
   def test_tls_name_may_be_an_address

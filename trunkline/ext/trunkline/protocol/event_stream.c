@@ -2,8 +2,8 @@
 
 static const uint8_t byte_order_mark[3] = {0xEF, 0xBB, 0xBF};
 
-/* A retry value that has reached this takes no more digits, so that it cannot overflow. */
-#define RETRY_MOST (INT64_MAX / 16)
+/* Milliseconds: a longer retry counts as this, as in the engine in Ruby. */
+#define RETRY_MOST 1000000000000000
 
 void event_stream_begin(event_stream *s, size_t limit) {
     memset(s, 0, sizeof(*s));
@@ -73,6 +73,7 @@ static void set_retry(event_stream *s, event_text value) {
         if (value.bytes[i] < '0' || value.bytes[i] > '9') return;
         if (milliseconds < RETRY_MOST) milliseconds = milliseconds * 10 + (value.bytes[i] - '0');
     }
+    if (milliseconds > RETRY_MOST) milliseconds = RETRY_MOST;
     if (value.length > 0) s->retry = s->event_retry = milliseconds;
 }
 

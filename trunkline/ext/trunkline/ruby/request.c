@@ -114,6 +114,7 @@ static VALUE request_method(VALUE self) {
 
 static VALUE request_target(VALUE self) {
     const request_object *r = request_complete(self);
+    if (r->target_length == 0 && !NIL_P(r->origin)) return text_of("*", 1);
     return text_of(r->head + r->target, r->target_length);
 }
 

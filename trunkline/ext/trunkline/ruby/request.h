@@ -27,7 +27,8 @@ typedef struct {
     bool upgrades;          /* the fields have Upgrade: websocket */
     bool expects;           /* the content is sent after 100 (Continue) */
     uint32_t head_length;
-    uint32_t target, target_length; /* within head: path and query, without an origin before it */
+    uint32_t target, target_length; /* within head: path and query, without an origin before it; of
+                                     * a request with an origin, no bytes: "*" */
     uint32_t fields, fields_end;    /* within head: the fields except those for a proxy */
 } request_object;
 

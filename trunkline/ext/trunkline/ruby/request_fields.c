@@ -137,17 +137,23 @@ static size_t head_room(const composition *c, const adjustments *a) {
     return room + (authorization ? strlen(authorization) : 0);
 }
 
+/* Returns whether the whole target is "*", which names the server itself. The relative reference
+ * "*" has a path before it. */
 static bool is_asterisk(const composition *c) {
-    return c->target_length == 1 && c->target[0] == '*';
+    return c->path_length == 0 && c->target_length == 1 && c->target[0] == '*';
 }
 
-/* A target for a proxy that receives the request itself begins with the origin (RFC 9112 3.2.2). */
-static char *put_request_line(char *at, request_object *r, const composition *c) {
-    at = put(at, c->method, c->method_length);
-    at = PUT(at, " ");
-    if (c->origin->absolute_form && !is_asterisk(c))
-        at = put(at, c->origin->prefix, c->origin->prefix_length);
-    char *target = at;
+static bool method_is(const composition *c, const char *name) {
+    return c->method_length == strlen(name) && memcmp(c->method, name, c->method_length) == 0;
+}
+
+/* Returns whether the proxy that receives the request makes its target "*": it gets the origin
+ * alone (RFC 9112 3.2.4). */
+static bool omits_target(const composition *c) {
+    return c->origin->absolute_form && is_asterisk(c) && method_is(c, "OPTIONS");
+}
+
+static char *put_target(char *at, const composition *c) {
     at = put(at, c->path, c->path_length);
     at = put(at, c->target, c->target_length);
     if (c->query_mark != 0) *at++ = c->query_mark;
@@ -157,13 +163,20 @@ static char *put_request_line(char *at, request_object *r, const composition *c)
         params_put(at, c->params);
         at += c->query_length;
     }
+    return at;
+}
+
+/* A target for a proxy that receives the request itself begins with the origin (RFC 9112 3.2.2). */
+static char *put_request_line(char *at, request_object *r, const composition *c) {
+    at = put(at, c->method, c->method_length);
+    at = PUT(at, " ");
+    if (c->origin->absolute_form && (!is_asterisk(c) || omits_target(c)))
+        at = put(at, c->origin->prefix, c->origin->prefix_length);
+    char *target = at;
+    if (!omits_target(c)) at = put_target(at, c);
     r->target = (uint32_t)(target - r->head);
     r->target_length = (uint32_t)(at - target);
     return PUT(at, " HTTP/1.1\r\n");
-}
-
-static bool method_is(const composition *c, const char *name) {
-    return c->method_length == strlen(name) && memcmp(c->method, name, c->method_length) == 0;
 }
 
 /* Returns whether the request has Content-Length or Transfer-Encoding: with content, and for these
@@ -252,6 +265,6 @@ compose_result request_compose(request_object *r, const composition *c, int64_t 
     if (!http1_name_valid(c->method, c->method_length)) return COMPOSE_INVALID;
     if (!make_room(r, head_room(c, &a))) return COMPOSE_NO_MEMORY;
     put_head(r, c, &a);
-    bool valid = http1_target_valid(r->head + r->target, r->target_length);
+    bool valid = omits_target(c) || http1_target_valid(r->head + r->target, r->target_length);
     return valid ? COMPOSED : COMPOSE_INVALID;
 }

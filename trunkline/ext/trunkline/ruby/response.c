@@ -202,7 +202,9 @@ void fields_by_name_add(VALUE hash, VALUE lower, VALUE value) {
     VALUE before = rb_hash_lookup(hash, lower);
     if (!NIL_P(before)) {
         before = rb_str_cat(rb_str_dup(before), ", ", 2);
-        value = rb_str_cat(before, RSTRING_PTR(value), RSTRING_LEN(value));
+        value = rb_enc_compatible(before, value)
+                    ? rb_str_append(before, value)
+                    : rb_str_cat(before, RSTRING_PTR(value), RSTRING_LEN(value));
     }
     rb_hash_aset(hash, lower, value);
 }

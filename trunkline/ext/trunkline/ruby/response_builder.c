@@ -177,6 +177,8 @@ static void copy_metadata(response *r) {
     r->tls_cipher = x->tls_cipher;
     r->attempt_count = x->attempt_count;
     memcpy(r->attempts, x->attempts, x->attempt_count * sizeof(*r->attempts));
+    r->early_hints = x->hints;
+    x->hints = NULL;
 }
 
 static void keep_rest(response *r) {
@@ -189,8 +191,6 @@ static void keep_rest(response *r) {
         x->response.trailer_count = x->response.trailer_capacity = 0;
         memset(&x->response.trailer_bytes, 0, sizeof(x->response.trailer_bytes));
     }
-    r->early_hints = x->hints;
-    x->hints = NULL;
     r->complete = true;
 }
 

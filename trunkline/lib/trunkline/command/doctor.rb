@@ -1,9 +1,14 @@
 # frozen_string_literal: true
 
-require "openssl"
+begin
+  require "openssl"
+rescue LoadError # a check reports it
+  nil
+end
 require "socket"
 require "uri"
 require_relative "../features"
+require_relative "missing_extension"
 
 module Trunkline
   class Command
@@ -41,13 +46,23 @@ module Trunkline
 
       # @return [Array<Check>]
       def all
-        [version, *libraries, openssl, trusted_authorities, *unreadable_paths, dns, ipv6, *proxies, clock, descriptors]
+        [version, engine, *libraries, openssl, trusted_authorities, *unreadable_paths, dns, ipv6, *proxies, clock,
+         descriptors].compact
       end
 
       private
 
       def version
         Check.new(:good, "trunkline", "#{VERSION} on #{RUBY_ENGINE} #{RUBY_VERSION} (#{RUBY_PLATFORM})")
+      end
+
+      def engine
+        return Check.new(:good, "engine", ":c") if ENGINE == :c
+        return Check.new(:good, "engine", ":ruby, as on every #{RUBY_ENGINE}") unless RUBY_ENGINE == "ruby"
+        return Check.new(:good, "engine", ":ruby, by TRUNKLINE_ENGINE") if ENV["TRUNKLINE_ENGINE"] == "ruby"
+
+        reason, advice = MissingExtension.reason
+        Check.new(:note, "engine", ":ruby, because the extension was not built: #{reason}", advice)
       end
 
       def libraries = ENGINE == :c ? built_in : by_gems
@@ -72,6 +87,8 @@ module Trunkline
       end
 
       def openssl
+        return no_openssl unless openssl_here?
+
         linked = Engine.libraries[:openssl]
         return Check.new(:good, "OpenSSL", "#{linked}, the same that Ruby uses") if same_openssl?
 
@@ -80,9 +97,20 @@ module Trunkline
                   "follows Ruby's (gem install trunkline --platform ruby)")
       end
 
+      def openssl_here? = defined?(OpenSSL::X509::Store) ? true : false
+
+      def no_openssl
+        return Check.new(:good, "OpenSSL", "#{Engine.libraries[:openssl]}; Ruby has none") if ENGINE == :c
+
+        Check.new(:fault, "OpenSSL", "Ruby was built without it: https will fail",
+                  "build Ruby with OpenSSL, or gem install openssl")
+      end
+
       def same_openssl? = Engine.same_openssl?(OpenSSL::X509::Store.new)
 
       def trusted_authorities
+        return unless openssl_here?
+
         file = ENV.fetch("SSL_CERT_FILE", OpenSSL::X509::DEFAULT_CERT_FILE)
         folder = ENV.fetch("SSL_CERT_DIR", OpenSSL::X509::DEFAULT_CERT_DIR)
         count = certificates_in(file)
@@ -159,6 +187,8 @@ module Trunkline
       end
 
       def descriptors
+        return unless Process.respond_to?(:getrlimit) # Windows has no such limit
+
         limit = Process.getrlimit(:NOFILE).first
         return Check.new(:good, "descriptors", "#{limit} for a process") if limit > FEW_DESCRIPTORS
 

@@ -19,9 +19,10 @@ module Trunkline
       informational: Ruby::Limits::INFORMATIONAL, streamed_piece: Ruby::Limits::PIECE,
       attempts: Ruby::Limits::ATTEMPTS, connects_at_once: Ruby::Limits::CONNECTS_AT_ONCE,
       addresses: Ruby::Limits::ADDRESSES, servers_known: 256, names: Ruby::Limits::NAMES,
-      names_queued: Ruby::Limits::NAMES_QUEUED, lookups: Ruby::Limits::LOOKUPS, lookups_of_unknown: 304,
-      lookups_of_domain: 288, tls_session_keys: Ruby::Limits::TLS_SESSION_KEYS,
-      tls_sessions_per_key: Ruby::Limits::TLS_SESSIONS_PER_KEY, tls_contexts: Ruby::Limits::TLS_CONTEXTS, tls_stores: 8,
+      names_queued: Ruby::Limits::NAMES_QUEUED, lookups: Ruby::Limits::LOOKUPS,
+      lookups_of_unknown: Ruby::Limits::LOOKUPS_OF_UNKNOWN, lookups_of_domain: Ruby::Limits::LOOKUPS_OF_DOMAIN,
+      tls_session_keys: Ruby::Limits::TLS_SESSION_KEYS,
+      tls_sessions_per_key: Ruby::Limits::TLS_SESSIONS_PER_KEY, tls_contexts: Ruby::Limits::TLS_CONTEXTS,
       proxy_refusal_bytes: Ruby::Limits::PROXY_REFUSAL_BYTES, known_origins: 1024,
       **(HTTP2 ? Ruby::HTTP2::Session::BOUNDS : {})
     }.freeze
@@ -29,13 +30,12 @@ module Trunkline
     class << self
       # @return [Encoding, nil]
       def charset(name)
-        name = String.try_convert(name) || raise(TypeError, "no implicit conversion of #{name.class} into String")
-        Ruby::Charset.find(name)
+        Ruby::Charset.find(Ruby::Checks.string(name))
       end
 
       # @return [Response]
       def response(request, head, body)
-        Response._of(request, Ruby::StubResponseState.new(head, body))
+        Response._of(request, Ruby::StubResponseState.new(Ruby::Checks.string(head), Ruby::Checks.string(body)))
       rescue Ruby::Failure => error
         error.phase = :read
         Ruby.raise_failure(error, request)
@@ -43,14 +43,23 @@ module Trunkline
 
       # @return [Hash{Symbol => String, nil}]
       def libraries
-        require "openssl"
-        { openssl: OpenSSL::OPENSSL_LIBRARY_VERSION, zlib: Zlib.zlib_version, nghttp2: nil,
+        { openssl: openssl_version, zlib: Zlib.zlib_version, nghttp2: nil,
           brotli: (::Brotli::VERSION if CODINGS.include?("br")),
           zstd: (::Zstd::VERSION if CODINGS.include?("zstd")) }
       end
 
       # @return [Boolean] true: the engine uses Ruby's OpenSSL
       def same_openssl?(_store) = true
+
+      private
+
+      # @return [String, nil] nil: Ruby was built without OpenSSL
+      def openssl_version
+        require "openssl"
+        OpenSSL::OPENSSL_LIBRARY_VERSION
+      rescue LoadError
+        nil
+      end
     end
   end
 end

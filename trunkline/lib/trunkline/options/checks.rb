@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "ipaddr"
+require "rbconfig"
 require_relative "../attempt_values"
 require_relative "../errors"
 require_relative "../headers"
@@ -30,8 +31,8 @@ module Trunkline
                       "the gem http-2 (1.1 or newer) with the engine in Ruby; add it to the Gemfile"
                     end
       TLS_VERSIONS = { "1.2" => 0x0303, "1.3" => 0x0304 }.freeze
-      # sun_path of sockaddr_un holds 108 bytes, the last one NUL.
-      UNIX_PATH_BYTES = 107
+      # sun_path of sockaddr_un holds 108 bytes on Linux, 104 on macOS and the BSDs; the last one is NUL.
+      UNIX_PATH_BYTES = RbConfig::CONFIG["host_os"].match?(/darwin|bsd|dragonfly/) ? 103 : 107
       # A cipher list (ciphers(1) of OpenSSL): names of ciphers and of groups of them, with operators.
       CIPHERS = [/\A[A-Za-z0-9_!@+\-=.,: ]+\z/, 'a list in the format of OpenSSL, such as "ECDHE+AESGCM:!SHA1"'].freeze
       CIPHERSUITES = [/\ATLS_[A-Z0-9_]+(?::TLS_[A-Z0-9_]+)*\z/,

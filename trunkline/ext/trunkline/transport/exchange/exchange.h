@@ -65,7 +65,7 @@ typedef struct {
     char address[80];
 } attempt;
 
-#define EXCHANGE_PIECE (128 * 1024) /* streamed bytes to buffer before reading pauses */
+#define EXCHANGE_PIECE (128 * 1024) /* the most streamed bytes to buffer */
 #define EXCHANGE_ATTEMPTS 3         /* the first, one moved, one replayed */
 
 /* The stored head of a 103 response (RFC 8297). */

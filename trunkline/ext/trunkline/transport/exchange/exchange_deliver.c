@@ -176,6 +176,20 @@ bool exchange_count_delivered(exchange *x, size_t count) {
     return true;
 }
 
+/* Less room than this is not worth a read. */
+#define WORTHWHILE_ROOM 4096
+
+bool exchange_has_enough(const exchange *x) {
+    return x->request.streaming && buffer_length(&x->body) > EXCHANGE_PIECE - WORTHWHILE_ROOM;
+}
+
+size_t exchange_at_most(const exchange *x, size_t count) {
+    if (!x->request.streaming) return count;
+    size_t length = buffer_length(&x->body);
+    size_t left = length < EXCHANGE_PIECE ? EXCHANGE_PIECE - length : 0;
+    return count < left ? count : left;
+}
+
 /* Decodes until more input is needed, or a streaming caller has enough. */
 static bool inflate_some(exchange *x, const uint8_t *bytes, size_t length, size_t *taken) {
     inflater_result result;
@@ -187,9 +201,9 @@ static bool inflate_some(exchange *x, const uint8_t *bytes, size_t length, size_
         }
         /* Decodes at most BULK_READ bytes at once, because the limits are checked in between. */
         size_t room = buffer_room(&x->body), consumed, produced;
-        result =
-            inflater_feed(x->inflater, bytes + *taken, length - *taken, &consumed,
-                          buffer_tail(&x->body), room < BULK_READ ? room : BULK_READ, &produced);
+        room = exchange_at_most(x, room < BULK_READ ? room : BULK_READ);
+        result = inflater_feed(x->inflater, bytes + *taken, length - *taken, &consumed,
+                               buffer_tail(&x->body), room, &produced);
         *taken += consumed;
         buffer_commit(&x->body, produced);
         if (!exchange_count_delivered(x, produced)) return false;
@@ -205,7 +219,7 @@ static bool inflate_some(exchange *x, const uint8_t *bytes, size_t length, size_
 bool exchange_decode_more(exchange *x) {
     static const uint8_t nothing[1];
     size_t length = buffer_length(&x->undecoded), taken;
-    if (!x->decodes_more) return true;
+    if (!x->decodes_more || exchange_has_enough(x)) return true;
     bool well = inflate_some(x, length > 0 ? buffer_head(&x->undecoded) : nothing, length, &taken);
     buffer_consume(&x->undecoded, taken);
     return well;
@@ -229,10 +243,6 @@ void exchange_keep_rest(exchange *x) {
     uint64_t most = x->request.options->max_body_bytes;
     uint64_t limit = x->delivered - buffer_length(&x->body) + most;
     if (most > 0 && (x->body_limit == 0 || limit < x->body_limit)) x->body_limit = limit;
-}
-
-bool exchange_has_enough(const exchange *x) {
-    return x->request.streaming && buffer_length(&x->body) >= EXCHANGE_PIECE;
 }
 
 step_result exchange_cut_short(exchange *x, failure_code code, int system_error) {

@@ -207,6 +207,7 @@ static ssize_t take_piece(exchange *x, buffer *data) {
         return exchange_count_delivered(x, count) ? (ssize_t)count : -1;
     }
     count = count < STREAMED_AT_ONCE ? count : STREAMED_AT_ONCE;
+    if (x->inflater == NULL) count = exchange_at_most(x, count);
     bool well = exchange_deliver(x, buffer_head(data), count);
     buffer_consume(data, count);
     return well ? (ssize_t)count : -1;

@@ -119,6 +119,10 @@ bool exchange_count_delivered(exchange *x, size_t count);
 /* Returns whether x->body holds as much as a streaming caller takes at once. */
 bool exchange_has_enough(const exchange *x);
 
+/* Returns `count`, or less if x->body has room for fewer bytes, as a streaming caller takes at most
+ * EXCHANGE_PIECE at once. */
+size_t exchange_at_most(const exchange *x, size_t count);
+
 /* Returns STEP_DONE, or STEP_FAILED when the body's coding is not complete. */
 step_result exchange_body_complete(exchange *x);
 

@@ -107,6 +107,12 @@ static size_t body_room(const exchange *x) {
     return !x->request.streaming ? BULK_READ : x->read_size > 0 ? x->read_size : LEAST_ROOM;
 }
 
+/* Returns `room`, or less if a streaming caller takes less at once: the bytes of an uncoded body
+ * must not exceed that, however they are framed. */
+static size_t uncoded_room(const exchange *x, size_t room) {
+    return x->inflater == NULL ? exchange_at_most(x, room) : room;
+}
+
 static void note_read(exchange *x, size_t count, size_t room) {
     if (count == room) x->read_size = room < BULK_READ / 4 ? room * 4 : BULK_READ;
 }
@@ -116,7 +122,7 @@ static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
     uint8_t *where = x->body_buffer;
     size_t room = x->body_buffer_room;
     if (where == NULL) {
-        size_t most = body_room(x);
+        size_t most = uncoded_room(x, body_room(x));
         size_t wanted = expected < most ? (size_t)expected : most;
         if (x->request.streaming && buffer_length(&x->input) == 0) buffer_free(&x->input);
         if (!buffer_reserve(&x->body, wanted)) {
@@ -148,7 +154,7 @@ static io_result read_input(exchange *x, failure *f) {
         failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_READ, 0, NULL);
         return IO_FAILED;
     }
-    size_t room = buffer_room(&x->input), count = 0;
+    size_t room = uncoded_room(x, buffer_room(&x->input)), count = 0;
     io_result io = connection_read(x->connection, buffer_tail(&x->input), room, &count, f);
     if (io != IO_DONE) return io;
     if (x->head != NULL) note_read(x, count, room);

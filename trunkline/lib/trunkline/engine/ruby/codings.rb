@@ -169,6 +169,8 @@ module Trunkline
           rest = zlib.flush_next_out
           block.call(rest) unless rest.empty? || zlib.finished?
         rescue Zlib::Error
+          decoded = zlib.flush_next_out # before the fault
+          block.call(decoded) unless decoded.empty?
           raise Failure, :CODING_DATA
         end
         private_class_method :inflate_piece

@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
+require_relative "checks"
 require_relative "egress"
 require_relative "failures"
 require_relative "limits"
 require_relative "waker"
 require_relative "tls"
+require_relative "../../of_main_ractor"
 require_relative "../../redacted"
 
 module Trunkline
@@ -23,6 +25,8 @@ module Trunkline
 
       # @param hash [Hash] see Options#to_engine
       def initialize(hash)
+        Ruby::Checks.instance(hash, Hash)
+        @anchor = OfMainRactor::ANCHOR
         @timeouts = Ruby::PHASES.to_h { |phase| [phase, seconds(hash.fetch(:timeouts).fetch(phase))] }.freeze
         @total = seconds(hash.fetch(:total))
         @expect = hash.fetch(:expect)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "rbconfig"
 require "socket"
 require_relative "failures"
 require_relative "limits"
@@ -88,7 +89,11 @@ module Trunkline
         # Seconds: connect to a Unix socket whose backlog is full fails at once, and no event signals when there is
         # room.
         RETRY_DELAY = 0.005
-        private_constant :ATTEMPT_DELAY, :RETRY_DELAY
+        # On Windows, a failed attempt is reported to select as an exceptional condition alone, for which neither
+        # IO#wait_writable nor a fiber scheduler waits: the attempts are checked every 20 ms.
+        WINDOWS = RbConfig::CONFIG["host_os"].match?(/mswin|mingw/)
+        CHECK_INTERVAL = 0.02
+        private_constant :ATTEMPT_DELAY, :RETRY_DELAY, :WINDOWS, :CHECK_INTERVAL
 
         # @param addresses [Array<Addrinfo>] with ports
         # @param options [SocketOptions]
@@ -120,7 +125,10 @@ module Trunkline
         def sockets = @under_way.keys
 
         # @return [Float] when to call #step even if no socket is writable
-        def due = may_start? ? @due : NEVER
+        def due
+          due = may_start? ? @due : NEVER
+          WINDOWS && !@under_way.empty? ? [due, @checked_at + CHECK_INTERVAL].min : due
+        end
 
         # @param limit [String] the limit in words: "within 2 s"
         # @return [Failure]
@@ -188,20 +196,33 @@ module Trunkline
 
         # Removes attempts that have failed. @return [Socket, nil] the first that has connected
         def collect(now)
+          @checked_at = now
           return if @under_way.empty?
 
-          _, ready, = IO.select(nil, @under_way.keys, nil, 0)
-          ready&.find { |socket| connected?(socket, now) }
+          sockets = @under_way.keys
+          _, ready, failed = IO.select(nil, sockets, WINDOWS ? sockets : nil, 0)
+          [*failed, *ready].uniq.find { |socket| connected?(socket, now) }
         end
 
-        # A second connect returns the result of the first; that of a Unix socket is already complete.
+        # A second connect returns the result of the first; that of a Unix socket is already complete. On Windows, it
+        # would begin another attempt.
         def connected?(socket, now)
+          return connected_on_windows?(socket) if WINDOWS
+
           socket.connect_nonblock(@under_way[socket].to_sockaddr, exception: false) != :wait_writable
         rescue Errno::EISCONN, Errno::ECONNRESET # ECONNRESET: connected, but reset since then
           true
         rescue SystemCallError => error
           failed(socket, @under_way.delete(socket), error, now)
           false
+        end
+
+        # @raise [SystemCallError] when the attempt has failed
+        def connected_on_windows?(socket)
+          error = socket.getsockopt(Socket::SOL_SOCKET, Socket::SO_ERROR).int
+          raise SystemCallError.new(nil, error) unless error.zero?
+
+          true
         end
 
         def winner(socket)

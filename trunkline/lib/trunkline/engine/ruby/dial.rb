@@ -40,6 +40,7 @@ module Trunkline
           @began = now
           @spent = Hash.new(0.0)
           @events = :write
+          @wait = nil # for a name
         end
 
         def phase = PHASES_OF[STAGES[@stage]]
@@ -77,6 +78,7 @@ module Trunkline
         def resolving? = phase == :resolve
 
         def close
+          @wait&.close
           @connecting&.close
           (@io || (@socket && SocketIO.over(@socket)))&.close(false)
         end
@@ -105,9 +107,14 @@ module Trunkline
         # ---- names ----
 
         def look_up(host)
-          found = Names.resolve(host, @config.max_age, @waker)
-          @looked_up = true unless found
-          found
+          found = @wait ? @wait.result : Names.resolve(host, @config.max_age, @waker)
+          if found.is_a?(Array)
+            @wait = nil
+            return found
+          end
+          @wait ||= found
+          @looked_up = true
+          nil
         end
 
         # Resolves the server's address for a SOCKS 5 proxy. Prefers IPv4, because such a proxy may be unable to use
@@ -135,10 +142,13 @@ module Trunkline
         end
 
         def unix_address
-          Addrinfo.unix(@origin.unix_path)
+          return Addrinfo.unix(@origin.unix_path) if Addrinfo.respond_to?(:unix)
+
+          raise Failure.new(:CONNECT, "this Ruby has no Unix sockets", phase: :connect)
         rescue ArgumentError, SocketError
           size = @origin.unix_path.bytesize
-          raise Failure.new(:CONNECT, "the path of a Unix socket has 1 to 107 bytes; this one has #{size}",
+          most = Limits::UNIX_PATH_BYTES
+          raise Failure.new(:CONNECT, "the path of a Unix socket has 1 to #{most} bytes; this one has #{size}",
                             phase: :connect, errno: Errno::ENAMETOOLONG::Errno)
         end
 

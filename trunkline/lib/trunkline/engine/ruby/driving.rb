@@ -53,7 +53,7 @@ module Trunkline
           report_progress(exchange) if exchange.progress_due?
           case result
           when :body_wanted then feed(exchange)
-          when :hints then exchange.request._early_hints.call(exchange.early_hints.last)
+          when :hints then exchange.request._early_hints.call(exchange.early_hints.last.map { |pair| pair.map(&:dup) })
           when :collect then Dropped.collect(exchange.waits_since)
           when :wait, :progress then nil
           else return false

@@ -6,7 +6,9 @@ module Trunkline
   # The part of EventStreamParser that the engine provides (see event_stream_parser.rb).
   class EventStreamParser
     LINE_END = /\r\n|\n|\r/n
-    private_constant :LINE_END
+    # Milliseconds: a longer retry counts as this, as in the C engine.
+    RETRY_MOST = 10**15
+    private_constant :LINE_END, :RETRY_MOST
 
     # @param chunk [String]
     # @return [self]
@@ -113,8 +115,14 @@ module Trunkline
       when "data" then @data = @data ? @data << "\n" << value : value
       when "event" then @type = value
       when "id" then @next_id = value unless value.include?("\0")
-      when "retry" then @event_retry = @retry_seconds = value.to_i / 1000.0 if value.match?(/\A\d+\z/)
+      when "retry" then @event_retry = @retry_seconds = retry_of(value) if value.match?(/\A\d+\z/)
       end
+    end
+
+    # Converts no long number, which would take time.
+    def retry_of(digits)
+      digits = digits.sub(/\A0+/, "")
+      (digits.bytesize > 16 ? RETRY_MOST : [digits.to_i, RETRY_MOST].min) / 1000.0
     end
 
     def dispatch

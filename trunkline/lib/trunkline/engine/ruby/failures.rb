@@ -122,7 +122,8 @@ module Trunkline
         end
       end
 
-      # Raises the error of a failure that has no exchange. Before the write phase nothing was sent.
+      # Raises the error of a failure that has no exchange. Before the write phase nothing was sent. The Failure, which
+      # the caller has rescued, is no cause: the error contains all of it.
       #
       # @param failure [Failure]
       # @param request [Request, nil]
@@ -131,7 +132,17 @@ module Trunkline
         facts[:request] = request
         facts[:label] = request.origin.label if request
         facts[:sent] = :none if PHASES.index(failure.phase) < PHASES.index(:write)
-        raise Engine.failure(failure.class_name, facts)
+        raise Engine.failure(failure.class_name, facts), cause: nil
+      end
+
+      # Reads the TLS options of the request's origin, before a call begins: one that cannot be used is no failure of an
+      # attempt.
+      #
+      # @raise [TLSError]
+      def self.need_key(request)
+        request.origin.key
+      rescue Failure => error
+        raise_failure(error, request)
       end
     end
   end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "socket"
+require_relative "socket_pair"
 require_relative "waker"
 require_relative "../../redacted"
 
@@ -18,14 +18,14 @@ module Trunkline
           open
         end
 
-        # @return [IO] readable after #wake
+        # @return [IO, nil] readable after #wake; nil: no file descriptor is left, so the caller must poll
         def io
-          open unless @pid == Ruby.pid
+          open unless @reader && @pid == Ruby.pid
           @reader
         end
 
         def wake
-          @writer.write_nonblock(".", exception: false) if @pid == Ruby.pid
+          @writer&.write_nonblock(".", exception: false) if @pid == Ruby.pid
         rescue IOError, SystemCallError # the IOWaker was closed
           nil
         end
@@ -45,8 +45,8 @@ module Trunkline
         end
 
         def close
-          @reader.close
-          @writer.close
+          @reader&.close
+          @writer&.close
         end
 
         private
@@ -54,16 +54,24 @@ module Trunkline
         # A forked child opens its own. A socket pair is preferred, since a fiber scheduler may handle reads from a pipe
         # itself.
         def open
+          late = @pid == Ruby.pid
+          @reader = @writer = nil
           open_ends
           @pid = Ruby.pid
+          wake if late # there may have been a #wake before
         rescue Errno::EMFILE, Errno::ENFILE => error
           retry if Pool.make_room
 
-          Ruby.raise_failure(Failure.of_system(:CONNECT, error, phase: :queue), nil)
+          open_later(error)
+        end
+
+        # Each call fails when it connects, with an error that names the host.
+        def open_later(_error)
+          @pid = Ruby.pid
         end
 
         def open_ends
-          @reader, @writer = defined?(UNIXSocket) ? UNIXSocket.pair : IO.pipe
+          @reader, @writer = SocketPair.open
         end
       end
     end

@@ -48,6 +48,8 @@ module Trunkline
           raise ErrorsOnJRuby.of(error)
         end
 
+        def open_later(error) = Ruby.raise_failure(Failure.of_system(:CONNECT, error, phase: :queue), nil)
+
         def wait(seconds)
           return @selector.select_now if seconds <= 0
           return @selector.select((seconds * 1000).ceil) if Ruby.scheduler.nil?

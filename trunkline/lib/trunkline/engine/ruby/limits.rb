@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "rbconfig"
+
 module Trunkline
   module Engine
     module Ruby
@@ -24,6 +26,11 @@ module Trunkline
         NAMES = 1000
         NAMES_QUEUED = 4096
         LOOKUPS = 320
+        # Of these, look-ups of names that were not resolved before, and look-ups of one domain.
+        LOOKUPS_OF_UNKNOWN = 304
+        LOOKUPS_OF_DOMAIN = 288
+        # See Options::Checks.
+        UNIX_PATH_BYTES = RbConfig::CONFIG["host_os"].match?(/darwin|bsd|dragonfly/) ? 103 : 107
         PROXY_REFUSAL_BYTES = 16 * 1024
         TLS_SESSION_KEYS = 512
         TLS_SESSIONS_PER_KEY = 8

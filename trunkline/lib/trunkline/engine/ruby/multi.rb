@@ -3,6 +3,7 @@
 require_relative "response_state"
 require_relative "watch"
 require_relative "watch_on_jruby" if RUBY_ENGINE == "jruby"
+require_relative "../../of_main_ractor"
 require_relative "../../redacted"
 
 module Trunkline
@@ -11,6 +12,7 @@ module Trunkline
     # may change the Multi. The running thread may change it at any time: in the program's code that an exchange calls,
     # or in another fiber. So an entry that is being served is only marked when it is cancelled.
     class Multi
+      include OfMainRactor
       include Redacted
 
       # One call.
@@ -53,8 +55,9 @@ module Trunkline
 
       # @param pool [Pool]
       def initialize(pool)
-        raise TypeError, "wrong argument type #{pool.class} (expected Engine::Pool)" unless pool.is_a?(Pool)
-
+        Ruby::Checks.instance(pool, Pool)
+        pool.check
+        @anchor = OfMainRactor::ANCHOR
         @pool = pool
         @watch = WATCH.new
         @waker = @watch.waker
@@ -78,6 +81,8 @@ module Trunkline
       def add(request, deadline, tag)
         check_thread
         Ruby::Dropped.clean
+        Ruby::Checks.exchange(@pool, request, deadline)
+        Ruby.need_key(request)
         state = Ruby::ResponseState.new(Ruby::Exchange.new(@pool, request, deadline, @waker))
         entry = Entry.new(@last_id += 1, state, Response._of(request, state), tag)
         state.busy = true
@@ -95,6 +100,7 @@ module Trunkline
         check_open
         raise ThreadError, "the multi is being run already" if @driver
 
+        Ruby::Checks.seconds(timeout)
         check_results(results)
         begin
           @driver = Thread.current
@@ -112,9 +118,7 @@ module Trunkline
       # @return [Boolean] false: the exchange has ended
       def cancel(id)
         check_thread
-        raise TypeError, "no implicit conversion of #{id.class} into Integer" unless id.is_a?(Integer)
-
-        entry = @entries[id]
+        entry = @entries[Ruby::Checks.integer(id)]
         return false if entry.nil? || entry.cancelled
 
         drop(entry)
@@ -130,13 +134,13 @@ module Trunkline
       # May be called from any thread.
       def wake
         @stopped = true
-        @waker.wake
+        @waker&.wake
         nil
       end
 
       # @return [Array] tags of the exchanges whose result #run has not returned
       def close
-        return [] if @closed
+        return [] if @closed || @waker.nil?
 
         check_thread
         left = @entries.each_value.reject(&:cancelled)
@@ -163,7 +167,7 @@ module Trunkline
       end
 
       def check_results(results)
-        raise TypeError, "wrong argument type #{results.class} (expected Array)" unless results.is_a?(Array)
+        Ruby::Checks.instance(results, Array)
         raise FrozenError.new("can't modify frozen Array", receiver: results) if results.frozen?
       end
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "config"
+require_relative "../../of_main_ractor"
 require_relative "../../redacted"
 
 module Trunkline
@@ -24,8 +25,8 @@ module Trunkline
       # @param url [URL] the root of the origin
       # @param facts [Hash]
       def initialize(config, url, facts)
-        raise TypeError, "wrong argument type #{config.class} (expected Engine::Config)" unless config.is_a?(Config)
-
+        Ruby::Checks.instance(config, Config)
+        @anchor = OfMainRactor::ANCHOR
         @config = config
         @url = url
         @host, @port, @unix_path, @tls_name, @label, @authority, @prefix, @authorization, @forwarder, @json_decoder,

@@ -2,11 +2,13 @@
 
 require_relative "budget"
 require_relative "capacity"
+require_relative "checks"
 require_relative "connection"
 require_relative "names"
 require_relative "reaper"
 require_relative "sharing"
 require_relative "step_lock"
+require_relative "../../of_main_ractor"
 require_relative "../../redacted"
 
 module Trunkline
@@ -15,6 +17,7 @@ module Trunkline
     # one, or waits in the bucket's queue; it returns the connection or the permit. The pool does not touch sockets: the
     # caller checks the connection that it got, and has it replaced when it is dead.
     class Pool
+      include OfMainRactor
       include Redacted
       include Sharing
 
@@ -144,9 +147,8 @@ module Trunkline
 
       # @param max_idle [Integer]
       def initialize(max_idle)
-        raise TypeError, "no implicit conversion of #{max_idle.class} into Integer" unless max_idle.is_a?(Integer)
-
-        @max_idle = max_idle
+        @anchor = OfMainRactor::ANCHOR
+        @max_idle = Ruby::Checks.count(max_idle)
         @opened = @reused = @closed_count = 0
         @closed = false
         forget_all
@@ -155,6 +157,7 @@ module Trunkline
 
       # @return [Hash{Symbol => Integer}]
       def stats
+        check
         Pool.check_fork
         Ruby::Dropped.clean
         Pool.locked do
@@ -167,6 +170,8 @@ module Trunkline
       # @param owner [Integer, nil] the owner id of the clients that opened them; nil: all
       # @return [Integer] how many were idle. Connections in use are closed when they are returned
       def close_idle(owner)
+        check
+        owner = Ruby::Checks.integer_or_nil(owner)
         Pool.check_fork
         evicted = Pool.locked do
           connections = @all.keys.select { |one| owner.nil? || one.owner == owner }
@@ -179,12 +184,16 @@ module Trunkline
       # Accepts no more calls: idle connections are closed now, those in use when they are returned.
       def close
         Pool.locked do
+          check
           @closed = true
           @buckets.each_value { |bucket| bucket.queue.each(&:make_turn_due) }
         end
         close_idle(nil)
         nil
       end
+
+      # @raise [ArgumentError] for a pool that was only allocated
+      def check = @buckets || raise(ArgumentError, "the pool was not initialized")
 
       # ---- for exchanges ----
 
@@ -312,6 +321,7 @@ module Trunkline
       def empty_after_fork
         @all.each_key { |one| one.close(false) }
         forget_all
+        @opened = @reused = @closed_count = 0
       end
 
       def evict_due(now)

@@ -31,13 +31,14 @@ module Trunkline
         # @param into [String, nil] receives the bytes
         # @return [String] the body so far, or the next piece of it
         def take_body(into = nil)
-          return take_into(into) if into
-
           piece = @body_bytes
           if @streaming && piece.bytesize > Limits::PIECE
             @body_bytes = piece.byteslice(Limits::PIECE..)
-            return piece.byteslice(0, Limits::PIECE)
+            piece = piece.byteslice(0, Limits::PIECE)
+            return into ? into.replace(piece) : piece
           end
+          return take_into(into) if into
+
           @body_bytes = String.new
           piece
         end
@@ -280,7 +281,8 @@ module Trunkline
         end
 
         def read_direct(expected)
-          came = @connection.io.read([expected, BULK_READ].min, scratch)
+          room = @streaming ? Limits::PIECE - @body_bytes.bytesize : BULK_READ
+          came = @connection.io.read([expected, BULK_READ, room].min, scratch)
           return came unless came.is_a?(String)
 
           @framing.consumed(came.bytesize)

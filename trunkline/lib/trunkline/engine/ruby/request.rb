@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../../of_main_ractor"
+
 module Trunkline
   # The part of Request that the engine provides (see request.rb in lib/trunkline).
   class Request
@@ -21,6 +23,7 @@ module Trunkline
       raise TypeError, "wrong argument type #{method.class} (expected String)" unless method.is_a?(String)
       raise TypeError, "wrong argument type #{fields.class} (expected Array)" unless fields.is_a?(Array)
 
+      @anchor = OfMainRactor::ANCHOR
       @options = DEFAULT_OPTIONS
       @method = method.dup.freeze
       @uri = [uri]
@@ -36,6 +39,7 @@ module Trunkline
     # @param options [Hash] with keys of DEFAULT_OPTIONS; with all of them when it is frozen
     # @api private
     def _take(options)
+      @anchor = OfMainRactor::ANCHOR
       @options = options.frozen? ? options : DEFAULT_OPTIONS.merge(options)
     end
 
@@ -153,8 +157,7 @@ module Trunkline
 
     def put_head(lines)
       origin = @origin
-      through = origin.absolute_form? && @target != "*"
-      line = "#{@method} #{origin.prefix if through}#{@target} HTTP/1.1\r\n"
+      line = "#{@method} #{sent_target} HTTP/1.1\r\n"
       proxy = origin.proxy
       credentials = proxy.authorization if proxy && !proxy.tunnel
       @fields_from = line.bytesize
@@ -162,6 +165,15 @@ module Trunkline
       head = line.b << lines
       head << "Proxy-Authorization: " << credentials << "\r\n" if credentials
       @head = (head << "\r\n").freeze
+    end
+
+    # A proxy that receives the request itself gets the origin with the target (RFC 9112 3.2.2), and alone for "*",
+    # which only OPTIONS may have (3.2.4).
+    def sent_target
+      return @target unless @origin.absolute_form?
+      return "#{@origin.prefix}#{@target}" unless @target == "*"
+
+      @method == "OPTIONS" ? @origin.prefix : @target
     end
 
     # @return [Array<Array(String, String)>] without the fields for a proxy

@@ -49,6 +49,7 @@ module Trunkline
 
     # Returns whether all options belong to the call, and none is computed for each request.
     def self.per_call?(options)
+      Engine::Ruby::Checks.instance(options, Hash)
       options.all? { |name, value| Options::PER_CALL.include?(name) && !computed?(name, value) }
     end
 
@@ -89,6 +90,8 @@ module Trunkline
     end
 
     def next_unusual(locations, from)
+      Engine::Ruby::Checks.instance(locations, Array)
+      Engine::Ruby::Checks.instance(from, Integer)
       from.upto(locations.size - 1) do |at|
         location = locations[at]
         return at unless @engine_config && location.is_a?(String) && usual_destination(location)
@@ -97,6 +100,9 @@ module Trunkline
     end
 
     def rebuild(request, method, url, fields, with_content)
+      Engine::Ruby::Checks.instance(request, Request)
+      Engine::Ruby::Checks.instance(url, URL)
+      Engine::Ruby::Checks.instance(fields, Array)
       destination = destination_of_url(url)
       content = request.content if with_content
       payload = Payload.new(content, nil, false, false, !content.nil?)
@@ -107,6 +113,9 @@ module Trunkline
     end
 
     def raw(method, url, target, fields, content, length, streaming)
+      [method, target].each { |text| Engine::Ruby::Checks.instance(text, String) }
+      Engine::Ruby::Checks.instance(url, URL)
+      Engine::Ruby::Checks.instance(fields, Array)
       destination = destination_of_url(url)
       destination.target = target
       destination.uri = nil

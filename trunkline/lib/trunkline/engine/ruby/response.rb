@@ -4,10 +4,15 @@ require_relative "response_state"
 require_relative "charset"
 require_relative "errors_on_jruby"
 require_relative "../../memo"
+require_relative "../../of_main_ractor"
+require_relative "../../ows"
+require_relative "../../positioned_writing"
 
 module Trunkline
   # The part of Response that the engine provides (see response.rb and body_reading.rb). The body may still be arriving.
   class Response
+    include OfMainRactor
+
     CHARSET = /;[ \t]*charset=(?:"([^"]*)"?|([^;]*))/i
     # Media types that are UTF-8 without a charset: JSON (RFC 8259 8.1), JSON streams, and event streams (HTML 9.2.5).
     UTF8_TYPES = %w[application/json application/x-ndjson application/ndjson application/jsonl application/jsonlines
@@ -15,7 +20,12 @@ module Trunkline
       .to_h { |type| [type, true] }.freeze
     # Seconds to wait for the rest of a body so that its connection can be reused.
     SETTLED_WITHIN = 1.0
-    private_constant :CHARSET, :UTF8_TYPES, :SETTLED_WITHIN
+    # Joins the values of a repeated field. In US-ASCII, so that the result is too if the values are.
+    COMMA = ", ".encode(Encoding::US_ASCII).freeze
+    # What the response keeps of its body, so that a frozen response can be read, too: the body as #body returns it,
+    # the bytes that were read ahead and where the next of them begins, how many bytes were saved, and the encoding.
+    Kept = Struct.new(:body, :held, :held_from, :saved_bytes, :encoding) { include Redacted }
+    private_constant :CHARSET, :UTF8_TYPES, :SETTLED_WITHIN, :COMMA, :Kept
 
     class << self
       # @param state [Engine::Ruby::ResponseState, Engine::Ruby::StubResponseState]
@@ -33,26 +43,26 @@ module Trunkline
     attr_reader :request
 
     def status = @state.status
-    def reason = @state.reason
+    def reason = @state.reason.dup
     def complete? = @state.complete?
     def length_unknown? = @state.length_unknown?
     # @api private
-    def _given_reason = @state.given_reason
+    def _given_reason = @state.given_reason.dup
     # @api private
     def _body_begun? = @state.body_begun?
     # @api private
-    def _fields = @state.fields.map(&:dup)
+    def _fields = copies(@state.fields)
     def minor_version = @state.minor_version
 
     # Repeated fields are joined by ", " (RFC 9110 5.2). :content_type is "content-type".
     def [](name)
-      name = name.is_a?(Symbol) ? name.name.tr("_", "-") : String(name)
+      name = name.is_a?(Symbol) ? name.name.tr("_", "-") : text_of(name)
       size = name.bytesize
       found = nil
       @state.fields.each do |one, value|
-        next unless one.bytesize == size && (name.equal?(one) || one.casecmp?(name))
+        next unless one.bytesize == size && (name.equal?(one) || one.casecmp(name)&.zero?)
 
-        found = found ? "#{found}, #{value}" : value.dup
+        found = found ? found << COMMA << value : value.dup
       end
       found
     end
@@ -61,13 +71,13 @@ module Trunkline
     def _fields_by_name
       @state.fields.each_with_object({}) do |(name, value), hash|
         name = -name.downcase
-        hash[name] = hash.key?(name) ? "#{hash[name]}, #{value}" : value.dup
+        hash[name] = hash.key?(name) ? hash[name] << COMMA << value : value.dup
       end
     end
 
     # @return [String] the body; of a streamed response, the rest that has not been read
     def body
-      @body ||= encoded(@state.body || rest_of_body)
+      @kept.body ||= encoded(@state.body || rest_of_body)
     end
 
     def close
@@ -84,9 +94,9 @@ module Trunkline
     # @api private
     def _save(descriptor, offset, seconds)
       return true if complete?
-      raise ArgumentError, "only a streamed body of which nothing was read can be saved" if @held || !@state.streamed?
+      raise ArgumentError, "only a streamed body of which nothing was read can be saved" if _held? || !@state.streamed?
 
-      file = IO.for_fd(descriptor, autoclose: false)
+      file = PositionedWriting.open(descriptor)
       until_then = seconds ? Engine.now + seconds : Float::INFINITY
       loop do
         piece = @state.read
@@ -98,24 +108,33 @@ module Trunkline
 
     # @return [Integer] bytes that #_save has written
     # @api private
-    def _saved = @saved_bytes
+    def _saved = @kept.saved_bytes
 
     private
 
     def begin_with(request, state)
+      @anchor = OfMainRactor::ANCHOR
       @request = request
       @state = state
-      @saved_bytes = 0
-      @held_from = 0
+      @kept = Kept.new(nil, nil, 0, 0, :unknown)
     end
+
+    def text_of(name)
+      String.try_convert(name) || raise(TypeError, "no implicit conversion of #{described(name)} into String")
+    end
+
+    def described(name) = [nil, true, false].include?(name) ? name.inspect : name.class
+
+    # @return [Array<Array(String, String)>] that the caller may change
+    def copies(fields) = fields.map { |name, value| [name.dup, value.dup] }
 
     # @return [Engine::Switched, nil]
     def take_switched
       @switched = @state.switched
     end
 
-    def _trailers = @state.trailers.map(&:dup)
-    def _early_hints = @state.early_hints.map { |fields| fields.map(&:dup) }
+    def _trailers = copies(@state.trailers)
+    def _early_hints = @state.early_hints.map { |fields| copies(fields) }
     def _timings = @state.timings
     def _began = @state.began
     def _connection = @state.connection
@@ -152,18 +171,19 @@ module Trunkline
       end
       @state.close
       larger = all.bytesize > bytes
-      @body = encoded(larger ? all.byteslice(0, bytes) : all) if larger || complete?
+      @kept.body = encoded(larger ? all.byteslice(0, bytes) : all) if larger || complete?
       nil
     end
 
     # ---- encodings ----
 
     def encoding_found
-      return @encoding_found if defined?(@encoding_found)
+      return @kept.encoding unless @kept.encoding == :unknown
 
-      type = self["content-type"]
-      @encoding_found = type && ENCODINGS.fetch(type) do
-        Memo.keep(ENCODINGS, ENCODINGS_MOST, type, encoding_of(type))
+      # Of several Content-Types the first counts.
+      type = @state.fields.find { |name, _| name.bytesize == 12 && name.casecmp?("content-type") }&.last
+      @kept.encoding = type && ENCODINGS.fetch(type) do
+        Memo.keep(ENCODINGS, ENCODINGS_MOST, type.dup.freeze, encoding_of(type))
       end
     end
     # Encodings by the most recent Content-Types.
@@ -173,10 +193,10 @@ module Trunkline
 
     def encoding_of(type)
       quoted, plain = CHARSET.match(type)&.captures
-      name = quoted || plain&.sub(/[ \t]+\z/, "")
+      name = quoted || (plain && OWS.rstrip(plain))
       return Engine.charset(name) unless name.nil? || name.empty?
 
-      type = type[/\A[^;]*/].sub(/[ \t]+\z/, "").downcase
+      type = OWS.rstrip(type[/\A[^;]*/]).downcase
       Encoding::UTF_8 if UTF8_TYPES.key?(type) || (type.bytesize > 5 && type.end_with?("+json"))
     end
 
@@ -197,39 +217,40 @@ module Trunkline
     # ---- bytes that were read ahead: the next read returns them first ----
 
     def _hold(bytes)
-      @held = bytes.empty? ? nil : String.new(bytes).force_encoding(bytes.encoding).freeze
-      @held_from = 0
+      @kept.held = bytes.empty? ? nil : String.new(bytes).force_encoding(bytes.encoding).freeze
+      @kept.held_from = 0
       nil
     end
 
     def _take_held
-      held = @held or return
-      @held = nil
-      held.byteslice(@held_from..)
+      held = @kept.held or return
+      @kept.held = nil
+      held.byteslice(@kept.held_from..)
     end
 
-    def _held? = !@held.nil?
+    def _held? = !@kept.held.nil?
 
     # Returns the next line, if it is held completely and has no more bytes than limit.
     def _held_line(limit, chomp)
       encoding = encoding_found || Encoding::BINARY
-      return if @held.nil? || encoding.dummy? || !encoding.ascii_compatible?
+      return if !_held? || encoding.dummy? || !encoding.ascii_compatible?
 
-      stop = line_feed_in_held
-      return if stop.nil? || (limit && stop - @held_from >= limit)
+      from = @kept.held_from
+      stop = line_feed_in_held(from)
+      return if stop.nil? || (limit && stop - from >= limit)
 
-      from = @held_from
-      @held_from = stop + 1
-      line = @held.byteslice(from, stop - from + 1).force_encoding(encoding)
-      @held = nil if @held_from == @held.bytesize
+      @kept.held_from = stop + 1
+      line = @kept.held.byteslice(from, stop - from + 1).force_encoding(encoding)
+      @kept.held = nil if @kept.held_from == @kept.held.bytesize
       chomp ? without_end(line, encoding) : line
     end
 
-    def line_feed_in_held
-      return @held.byteindex("\n", @held_from) if @held.encoding == Encoding::BINARY && @held.respond_to?(:byteindex)
+    def line_feed_in_held(from)
+      held = @kept.held
+      return held.byteindex("\n", from) if held.encoding == Encoding::BINARY && held.respond_to?(:byteindex)
 
-      @held = @held.b.freeze unless @held.encoding == Encoding::BINARY
-      @held.index("\n", @held_from)
+      held = @kept.held = held.b.freeze unless held.encoding == Encoding::BINARY
+      held.index("\n", from)
     end
 
     def without_end(line, encoding)
@@ -244,15 +265,7 @@ module Trunkline
     end
 
     def write_piece(file, piece, offset)
-      written = 0
-      while written < piece.bytesize
-        count = file.pwrite(written.zero? ? piece : piece.byteslice(written..), offset + written)
-        raise Engine::Ruby::ErrorsOnJRuby.last if count.negative? # JRuby raises no error when the disk is full
-
-        written += count
-        @saved_bytes += count
-      end
-      written
+      PositionedWriting.write(file, piece, offset) { |count| @kept.saved_bytes += count }
     end
   end
 end

@@ -11,6 +11,11 @@ module Trunkline
       class ResponseState
         include Redacted
 
+        # What #connect has instead of a head.
+        NO_HEAD = Struct.new(:status, :reason, :given_reason, :minor_version, :fields, :framing)
+          .new(0, "", nil, 0, [].freeze, nil).freeze
+        private_constant :NO_HEAD
+
         # @param exchange [Exchange]
         def initialize(exchange)
           @exchange = exchange
@@ -26,16 +31,16 @@ module Trunkline
         attr_reader :switched
 
         def head? = !@exchange.head.nil?
-        def status = @exchange.head.status
-        def reason = @exchange.head.reason
-        def given_reason = @exchange.head.given_reason
-        def minor_version = @exchange.head.minor_version
-        def fields = @exchange.head.fields
+        def status = head.status
+        def reason = head.reason
+        def given_reason = head.given_reason
+        def minor_version = head.minor_version
+        def fields = head.fields
         def trailers = @complete ? @exchange.trailers : [].freeze
         def early_hints = @exchange.early_hints
         def complete? = @complete
         def streamed? = @exchange.streaming?
-        def length_unknown? = @exchange.head.framing == :close
+        def length_unknown? = head.framing == :close
         def body_begun? = @exchange.body_begun?
         def timings = @exchange.timings.to_a
         def began = @exchange.began
@@ -65,6 +70,7 @@ module Trunkline
         # @return [self]
         def connect
           guarded { raise @exchange.error if Driving.run(@exchange) == :failed }
+          @body = ""
           self
         end
 
@@ -123,6 +129,8 @@ module Trunkline
 
         private
 
+        def head = @exchange.head || NO_HEAD
+
         # After a failure an exchange may still have data, for a caller that reads in pieces.
         def ended? = @closed || (@exchange.state == :failed && !@exchange.data?)
 
@@ -137,7 +145,10 @@ module Trunkline
           raise x.error if (result || x.state) == :failed && !x.data?
 
           piece = x.take_body(into) if x.data?
-          conclude if x.state == :done && !x.data?
+          return piece if x.data?
+
+          conclude if x.state == :done
+          finish if x.state == :failed # the piece was the last before the failure
           piece
         end
 

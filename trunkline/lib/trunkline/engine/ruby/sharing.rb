@@ -16,6 +16,7 @@ module Trunkline
 
         # Returns whether an open connection accepts extended CONNECT (RFC 8441). The caller does not hold the lock.
         def takes_websocket?(request)
+          Ruby::Checks.exchange(self, request, nil)
           key = request.origin.key
           Pool.locked do
             @buckets[key]&.shared&.any? { |one| one.http2.supports_connect? && !one.http2.closing? } ? true : false

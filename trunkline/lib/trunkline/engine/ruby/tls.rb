@@ -32,6 +32,9 @@ module Trunkline
         def obtain(options)
           require_relative "tls_context"
           TLSContext.obtain(options)
+        rescue LoadError => error
+          raise InvalidRequest, "https: needs openssl for Ruby: build Ruby with OpenSSL, or add gem \"openssl\" to " \
+                                "the Gemfile (#{error.message})"
         end
       end
     end

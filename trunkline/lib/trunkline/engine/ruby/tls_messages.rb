@@ -25,7 +25,9 @@ module Trunkline
         }.freeze
         UNEXPECTED_END = /unexpected eof|SYSCALL returned=5|SSL_connect SYSCALL|end of file reached/i
         RFC2253 = OpenSSL::X509::Name::RFC2253
-        private_constant :ALERTS, :UNEXPECTED_END, :RFC2253
+        # V_ERR_...: CRL missing, signature failure, not yet valid, expired, CRL not yet valid, CRL expired, revoked.
+        AFTER_NAMES = [3, 7, 9, 10, 11, 12, 23].freeze
+        private_constant :ALERTS, :UNEXPECTED_END, :RFC2253, :AFTER_NAMES
 
         module_function
 
@@ -62,11 +64,17 @@ module Trunkline
           "#{subject(certificate)} (depth 0): it is for #{names}, not for #{"the address " if numeric}#{name}"
         end
 
+        # @return [Boolean] whether OpenSSL detects the error only after it has checked the name
+        def checked_after_names?(code) = AFTER_NAMES.include?(code)
+
+        # @return [String] the name to verify: "api.test." is verified as "api.test", "fe80::1%eth0" as "fe80::1"
+        def verified(name) = (name.include?(":") ? name.sub(/%.*/m, "") : name).chomp(".")
+
         # @return [Boolean]
         def named?(certificate, name, numeric)
           return address_named?(certificate, name) if numeric
 
-          wanted = name.chomp(".").downcase
+          wanted = name.downcase
           alternatives(certificate, 2).any? { |pattern| name_fits?(wanted, pattern.downcase) }
         end
 

@@ -19,20 +19,6 @@ module Trunkline
         # @return [Boolean] whether an SSLSocket can use it; JRuby's needs the port of the peer
         def takes?(socket) = !ON_JRUBY || !socket.is_a?(UnixOnJRuby)
 
-        # Replaces UNIXSocket.pair, whose sockets no java.nio selector can poll.
-        # @return [Array(TCPSocket, TCPSocket)] connected with each other, and not with another program
-        def pair
-          TCPServer.open("127.0.0.1", 0) do |server|
-            loop do
-              one = TCPSocket.new("127.0.0.1", server.local_address.ip_port)
-              other = server.accept
-              return [one, other] if one.local_address.ip_port == other.remote_address.ip_port
-
-              [one, other].each(&:close) # another program has connected first
-            end
-          end
-        end
-
         # JRuby's default file is Java's own certificate store, which only #set_default_paths can read.
         # @param bundles [Array<String>]
         # @return [Array(String, String), Array(nil, nil)] file and path; nil: Java's own store

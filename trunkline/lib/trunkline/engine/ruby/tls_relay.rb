@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "socket"
+require_relative "socket_pair"
 require_relative "../../redacted"
 
 module Trunkline
@@ -15,10 +15,11 @@ module Trunkline
         BYTES = 16 * 1024
         private_constant :BYTES
 
+        # No java.nio selector can poll the sockets of UNIXSocket.pair.
         # @param outer [SocketIO] TLS to the proxy, or a Unix socket
         # @return [BasicSocket] the socket for the inner session
         def self.open(outer)
-          inner, relayed = TLSOnJRuby::ON_JRUBY ? TLSOnJRuby.pair : UNIXSocket.pair
+          inner, relayed = TLSOnJRuby::ON_JRUBY ? SocketPair.over_loopback : SocketPair.open
           relay = new(outer, relayed)
           thread = Thread.new { Ruby.interruptible { relay.run } }
           thread.name = "trunkline relay"

@@ -30,7 +30,7 @@ module Trunkline
         def initialize(socket, ssl_context, tls_context, name, sessions, key)
           super(socket)
           @tls_context = tls_context
-          @name = name
+          @name = name = TLSMessages.verified(name)
           @sessions = sessions
           @key = key
           @numeric = name.match?(/\A[\d.]+\z/) || name.include?(":")
@@ -40,7 +40,7 @@ module Trunkline
           @ssl = OpenSSL::SSL::SSLSocket.new(socket, ssl_context)
           @ssl.instance_variable_set(:@trunkline_key, key)
           # An IP address is not sent as SNI (RFC 6066, section 3).
-          @ssl.hostname = name.chomp(".") unless @numeric || name.empty?
+          @ssl.hostname = name unless @numeric || name.empty?
           session = sessions.take(key)
           @ssl.session = session if session
         end
@@ -64,7 +64,8 @@ module Trunkline
         def verify(good, store)
           certificate = store.current_cert
           unless good
-            @certificate_error ||= TLSMessages.certificate_error(store.error, store.error_depth, certificate,
+            @certificate_error ||= wrong_name(store) ||
+                                   TLSMessages.certificate_error(store.error, store.error_depth, certificate,
                                                                  @tls_context.authorities, store.error_string)
             return false
           end
@@ -152,6 +153,16 @@ module Trunkline
           return unless @name.empty? || @name.start_with?(".")
 
           raise Failure.new(:TLS, "\"#{@name}\" is no name to verify", phase: :tls)
+        end
+
+        # In a chain that is complete, OpenSSL checks the name before dates, signatures and revocations, so the C engine
+        # reports a wrong name rather than those.
+        # @return [String, nil] the message
+        def wrong_name(store)
+          return if @tls_context.common_name? || !TLSMessages.checked_after_names?(store.error)
+
+          leaf = store.chain&.first
+          TLSMessages.mismatch(leaf, @name, @numeric) unless leaf.nil? || named?(leaf)
         end
 
         def named?(certificate)

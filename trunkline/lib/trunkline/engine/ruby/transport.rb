@@ -2,6 +2,7 @@
 
 require_relative "response_state"
 require_relative "capacity"
+require_relative "checks"
 require_relative "config"
 require_relative "forks"
 require_relative "multi"
@@ -20,6 +21,7 @@ module Trunkline
       # @param begun [Array, nil] gets the Response before anything is sent
       # @return [Response]
       def perform(pool, request, deadline, begun)
+        Ruby::Checks.instance(begun, Array) if begun
         state = begin_exchange(pool, request, deadline)
         response = Response._of(request, state)
         begun&.push(response)
@@ -37,12 +39,13 @@ module Trunkline
       end
 
       def max_connections=(count)
+        count = Ruby::Checks.count(count) unless count.nil?
         Pool.locked { Ruby::Capacity.limit = count }
       end
 
       # Limits HTTP/2 streams. Over HTTP/1.1 at most one piece of a streamed response is read ahead of its caller.
       def max_buffered_bytes=(bytes)
-        Ruby::Budget.limit = bytes
+        Ruby::Budget.limit = Ruby::Checks.integer_or_nil(bytes)
       end
 
       # @return [Hash{Symbol => Integer}]
@@ -59,6 +62,8 @@ module Trunkline
 
       def begin_exchange(pool, request, deadline, **options)
         Ruby::Dropped.clean
+        Ruby::Checks.exchange(pool, request, deadline)
+        Ruby.need_key(request)
         Ruby::ResponseState.new(Ruby::Exchange.new(pool, request, deadline, nil, **options))
       end
     end

@@ -10,6 +10,10 @@ module Trunkline
       class Watch
         include Redacted
 
+        # Seconds between polls while the waker has no file descriptor.
+        POLL_INTERVAL = 0.01
+        private_constant :POLL_INTERVAL
+
         # @return [IOWaker]
         attr_reader :waker
 
@@ -38,10 +42,13 @@ module Trunkline
         # @yield [entry] each entry whose socket is ready, once; twice if it waits for both events
         # @return [Array<IO>] the other sockets that are ready
         def wait(others, timeout)
-          reading, writing = @waker.select(@reading.keys << @waker.io, @writing.keys.concat(others), timeout)
+          reading = @reading.keys
+          waker = @waker.io
+          waker ? reading << waker : timeout = [timeout, POLL_INTERVAL].compact.min
+          reading, writing = @waker.select(reading, @writing.keys.concat(others), timeout)
           return [] if reading.nil?
 
-          @waker.clear if reading.delete(@waker.io)
+          @waker.clear if waker && reading.delete(waker)
           reading.each { |socket| yield @reading[socket] }
           writing.each { |socket| @writing.key?(socket) && yield(@writing[socket]) }
           others & writing

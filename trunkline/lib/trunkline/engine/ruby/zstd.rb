@@ -16,8 +16,10 @@ module Trunkline
         SKIPPED = /\A[\x50-\x5f](?:\x2a(?:\x4d(?:\x18|\z)|\z)|\z)/n
         # The largest window that a server may require (RFC 9659).
         WINDOW_BYTES = 1 << 23
+        # The largest block (RFC 8878 3.1.1.2.4), unless the window is smaller.
+        BLOCK_BYTES = 128 * 1024
         ID_BYTES = [0, 1, 2, 4].freeze
-        private_constant :MAGIC, :SKIPPED, :WINDOW_BYTES, :ID_BYTES
+        private_constant :MAGIC, :SKIPPED, :WINDOW_BYTES, :BLOCK_BYTES, :ID_BYTES
 
         # @return [Boolean] whether the gem is installed
         def self.available?
@@ -89,8 +91,10 @@ module Trunkline
           bytes = take(@header_bytes) or return
           @size = content_size(bytes.byteslice(-@size_bytes, @size_bytes)) if @size_bytes.positive?
           @size = nil if @size_bytes.zero?
-          raise Failure, :CODING_DATA if window(bytes) > WINDOW_BYTES
+          window = window(bytes)
+          raise Failure, :CODING_DATA if window > WINDOW_BYTES
 
+          @block_limit = [window, BLOCK_BYTES].min
           @output = 0
           @decoder = ::Zstd::StreamingDecompress.new
           @decoder.decompress(bytes)
@@ -119,7 +123,7 @@ module Trunkline
           return if @input.bytesize < 3
 
           head = @input.byteslice(0, 3).unpack("CCC").each_with_index.sum { |byte, at| byte << (8 * at) }
-          raise Failure, :CODING_DATA if head[1, 2] == 3
+          raise Failure, :CODING_DATA if head[1, 2] == 3 || head >> 3 > @block_limit
 
           bytes = take(3 + (head[1, 2] == 1 ? 1 : head >> 3)) or return
           unpack(bytes, &piece)

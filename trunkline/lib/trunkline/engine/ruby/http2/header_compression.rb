@@ -16,7 +16,8 @@ module Trunkline
           private_constant :SENSITIVE
 
           def initialize
-            @compressor = ::HTTP2::Header::Compressor.new(::HTTP2::Settings.new(huffman: :never))
+            @compressor = ::HTTP2::Header::Compressor.new(::HTTP2::Settings.new(huffman: :shorter))
+            @sensitive = {} # by name: the last value, and its bytes
           end
 
           # @param bytes [Integer] the value in the server's SETTINGS
@@ -29,10 +30,20 @@ module Trunkline
           def encode(fields)
             sensitive, usual = fields.partition { |name, _| SENSITIVE.include?(name) }
             block = @compressor.encode(usual)
-            sensitive.each do |name, value|
-              @compressor.header({ type: :neverindexed, name: name, value: value }, block)
-            end
+            sensitive.each { |name, value| block << sensitive_field(name, value) }
             block
+          end
+
+          private
+
+          # Huffman coding is slow in Ruby, and most requests of a client have the same credentials.
+          def sensitive_field(name, value)
+            last, bytes = @sensitive[name]
+            return bytes if last == value
+
+            bytes = @compressor.header({ type: :neverindexed, name: name, value: value })
+            @sensitive[name] = [value, bytes]
+            bytes
           end
         end
 

@@ -308,10 +308,12 @@ module Trunkline
 
           def take_window_update(_flags, id, payload)
             increment = payload.unpack1("N") & 0x7fff_ffff
-            protocol_error("WINDOW_UPDATE of nothing") if increment.zero?
-            return open_connection(increment) if id.zero?
+            stream = @streams[id]
+            return if stream.nil? && !id.zero? # it has ended
 
-            stream = @streams[id] or return
+            protocol_error("WINDOW_UPDATE of nothing") if increment.zero?
+            return open_connection(increment) if stream.nil?
+
             stream.send_window += increment
             return refuse(stream, :HTTP2_PROTOCOL, :FLOW_CONTROL_ERROR) if stream.send_window > 0x7fff_ffff
 
