@@ -75,8 +75,10 @@ static VALUE parser_feed(VALUE self, VALUE chunk) {
     StringValue(chunk);
     long left = (long)(p->stream.end - p->stream.at);
     if (left > 0 && p->stream.state == EVENT_STREAM_MORE) {
-        chunk = rb_str_cat(rb_str_new((const char *)p->stream.at, left), RSTRING_PTR(chunk),
-                           RSTRING_LEN(chunk));
+        VALUE given = chunk;
+        chunk = rb_str_new((const char *)p->stream.at, left);
+        chunk = rb_str_cat(chunk, RSTRING_PTR(given), RSTRING_LEN(given));
+        RB_GC_GUARD(given);
     }
     chunk = rb_str_new_frozen(chunk);
     RB_OBJ_WRITE(self, &p->chunk, chunk);

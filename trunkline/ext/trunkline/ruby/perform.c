@@ -156,7 +156,10 @@ static void set_body(VALUE self, response *r, VALUE body) {
 /* Returns the held bytes (see body_reading.c) in a new String, and clears them. */
 static VALUE take_held(VALUE self) {
     VALUE held = response_take_held(response_get(self));
-    return NIL_P(held) ? rb_str_new(NULL, 0) : rb_str_new(RSTRING_PTR(held), RSTRING_LEN(held));
+    if (NIL_P(held)) return rb_str_new(NULL, 0);
+    VALUE bytes = rb_str_new(RSTRING_PTR(held), RSTRING_LEN(held));
+    RB_GC_GUARD(held); /* nothing else refers to it, and the allocation may collect or move it */
+    return bytes;
 }
 
 static void read_rest(VALUE self, response *r) {

@@ -198,15 +198,16 @@ VALUE lower_name(const uint8_t *name, uint32_t length) {
     return rb_interned_str(lower, length);
 }
 
-void fields_by_name_add(VALUE hash, VALUE lower, VALUE value) {
-    VALUE before = rb_hash_lookup(hash, lower);
+void fields_by_name_add(VALUE hash, VALUE lower, VALUE given) {
+    VALUE value = given, before = rb_hash_lookup(hash, lower);
     if (!NIL_P(before)) {
         before = rb_str_cat(rb_str_dup(before), ", ", 2);
-        value = rb_enc_compatible(before, value)
-                    ? rb_str_append(before, value)
-                    : rb_str_cat(before, RSTRING_PTR(value), RSTRING_LEN(value));
+        value = rb_enc_compatible(before, given)
+                    ? rb_str_append(before, given)
+                    : rb_str_cat(before, RSTRING_PTR(given), RSTRING_LEN(given));
     }
     rb_hash_aset(hash, lower, value);
+    RB_GC_GUARD(given);
 }
 
 /* call-seq: _fields_by_name -> Hash of values by name in lower case; repeated fields are joined by

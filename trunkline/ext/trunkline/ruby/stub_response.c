@@ -15,6 +15,7 @@ static void take_head(response *r, VALUE raw_head) {
                                                  : FAILURE_TRUNCATED_HEAD;
     http1_free(&parser);
     RB_GC_GUARD(head);
+    RB_GC_GUARD(raw_head);
     if (ok) return;
 
     failure why = {.code = code, .phase = PHASE_READ};
@@ -33,10 +34,14 @@ static void set_metadata(response *r) {
 
 /* Returns a new String that shares the bytes until one of the two is changed. */
 static VALUE bytes_of(VALUE body) {
-    if (rb_obj_class(body) != rb_cString) return rb_str_new(RSTRING_PTR(body), RSTRING_LEN(body));
-
-    VALUE bytes = rb_str_dup(body);
-    rb_enc_associate(bytes, rb_ascii8bit_encoding());
+    VALUE bytes;
+    if (rb_obj_class(body) != rb_cString) {
+        bytes = rb_str_new(RSTRING_PTR(body), RSTRING_LEN(body));
+    } else {
+        bytes = rb_str_dup(body);
+        rb_enc_associate(bytes, rb_ascii8bit_encoding());
+    }
+    RB_GC_GUARD(body);
     return bytes;
 }
 
