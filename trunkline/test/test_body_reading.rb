@@ -18,7 +18,7 @@ class TestBodyReading < TrunklineTest
 
   def slices(text, size) = text.b.scan(/.{1,#{size}}/mn)
 
-  # The engine in C copies the bytes that were read too far into a new String, and allocating it may start the collector.
+  # The engine in C copies the bytes that were read too far into a new String, which may start the collector.
   def test_bytes_that_were_read_too_far_survive_a_collection
     bodies = Array.new(20) do
       one = response(["one\ntwo\nrest"])

@@ -20,11 +20,9 @@ class TestDroppedLists < TrunklineTest
     end
     http = client(server.url, max_idle: 100)
     DROPPED_LISTS.each do |name, way|
-      # Uses a separate thread: values that remain on a stack may keep objects alive.
-      Memory.without_collector do
-        20.times { Thread.new { way.call(http) && nil }.join }
-        assert_operator http.stats[:in_use], :>=, 20, name
-      end
+      # Uses separate threads, and one that starts them: values that remain on a stack may keep objects alive.
+      Thread.new { 20.times { Thread.new { way.call(http) && nil }.join } }.join
+      assert_operator http.stats[:in_use], :>, 0, name # the collector may have run already
       eventually("#{name}: connections are still held") do
         Memory.collect
         http.get("/0").status == 200 && http.stats[:in_use].zero?
