@@ -23,6 +23,14 @@ def failed_chroots
   failed.map(&:name)
 end
 
+# Runs a task with the Ruby of the first chroot.
+def in_newer_ruby(task)
+  chroot = CHROOTS.first
+  chroot.build
+  chroot.copy_checkout(ROOT)
+  chroot.run("bin/setup && bundle exec rake #{task}")
+end
+
 desc "The whole suite on newer Rubies and OpenSSLs, and on JRuby, in chroots built once (root; " \
      "MATRIX=trixie,sid,jruby-trixie,jruby-sid)"
 task matrix: "matrix:build" do

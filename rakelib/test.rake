@@ -134,6 +134,9 @@ namespace :gc do
   Suites::LEVELS.each do |level|
     desc "The Ruby suite of trunkline with TRUNKLINE_GC=#{level}"
     task(level => :compile) do
+      # Older Rubies crash when they move objects (trunkline/test/support/gc_level.rb).
+      next in_newer_ruby("gc:compact") if level == "compact" && RUBY_VERSION < "3.3"
+
       Suites.run_side_by_side("trunkline", Etc.nprocessors + 1, { "TRUNKLINE_GC" => level })
     end
   end
