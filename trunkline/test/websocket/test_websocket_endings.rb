@@ -36,6 +36,21 @@ module WebSocketEndingTests
     assert_equal "after", socket.write("after").read
   end
 
+  # After a fork, the child closes the descriptor, and its number becomes that of another file.
+  def test_a_child_uses_no_file_that_has_the_sockets_number
+    http = client_of(peers(&:echo))
+    socket = opened_socket(http.websocket)
+    socket.write("before").read
+    [:read.to_proc, ->(own) { own.write("child") }].each do |use|
+      used = in_child do
+        pipes = Array.new(32) { IO.pipe.tap { |_, writer| writer << "own" } }
+        refused = refusal { use.call(socket) }
+        (pipes.map { |reader, _| reader.read_nonblock(64) } << refused).uniq
+      end
+      assert_equal ["own", "Trunkline::ForkedConnection true"].to_s, used.call
+    end
+  end
+
   def test_the_exit_of_a_child_does_not_close_the_socket
     http = client_of(peers(&:echo))
     socket = opened_socket(http.websocket)

@@ -75,8 +75,10 @@ module Trunkline
         # @return [Float] the time from which it is too old for further calls
         def due(max_age) = @opened_at + (max_age * @lifespan)
 
-        # Shuts the socket down, which also ends waits for it in other threads.
+        # Shuts the socket down, which also ends waits for it in other threads; in a forked child, nothing.
         def shutdown
+          return unless @pid == Ruby.pid
+
           @io.socket.shutdown(Socket::SHUT_RDWR)
         rescue SystemCallError, IOError
           nil

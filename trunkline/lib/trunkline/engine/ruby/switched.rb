@@ -64,7 +64,7 @@ module Trunkline
           @rest = "".b
           return rest
         end
-        waited(opened.io.read(READ_BYTES, String.new(encoding: Encoding::BINARY)))
+        waited(usable(:read).io.read(READ_BYTES, String.new(encoding: Encoding::BINARY)))
       rescue Ruby::Failure => error
         Ruby.raise_failure(error, @request)
       end
@@ -75,7 +75,7 @@ module Trunkline
         string = String.try_convert(string) || raise(TypeError, "no implicit conversion of #{string.class} into String")
         raise ArgumentError, "from: must be within the String" unless from.between?(0, string.bytesize)
 
-        waited(opened.io.write(string.byteslice(from..)))
+        waited(usable(:write).io.write(string.byteslice(from..)))
       rescue Ruby::Failure => error
         Ruby.raise_failure(error, @request)
       end
@@ -106,6 +106,15 @@ module Trunkline
       private
 
       def opened = @hold.connection || raise(IOError, "closed connection")
+
+      # In a forked child the descriptor is closed, and its number may already be that of another file, which OpenSSL
+      # would use.
+      def usable(phase)
+        connection = opened
+        raise Ruby::Failure.new(:FORKED, phase: phase) unless connection.pid == Ruby.pid
+
+        connection
+      end
 
       def waited(result)
         case result
