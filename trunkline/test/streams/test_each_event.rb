@@ -121,9 +121,14 @@ class TestEachEvent < TrunklineTest
   def test_interrupts
     server = serve_endless
     http = client(server.url)
-    thread = Thread.new { http.get("/", stream: true).each_event { |event| sleep if event.data == "2" } }
-    server.wait_for_requests(1)
-    eventually { thread.stop? }
+    reached = Queue.new
+    thread = Thread.new do
+      http.get("/", stream: true).each_event do |event|
+        reached << event
+        sleep if event.data == "2"
+      end
+    end
+    2.times { reached.pop }
     thread.kill.join
     assert server.ended(0), "killed in the block"
     assert_raises(Timeout::Error) { Timeout.timeout(0.2) { http.get("/", stream: true).each_event(&:data) } }
