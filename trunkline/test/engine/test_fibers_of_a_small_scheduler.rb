@@ -10,10 +10,32 @@ class TestFibersOfASmallScheduler < TrunklineTest
 
   Cancelled = Class.new(StandardError)
 
-  def concurrently(*procs)
+  # Ruby calls io_select for each IO.select, even with a timeout of 0. Such a scheduler suspends the fiber.
+  class SelectingScheduler < SmallScheduler
+    attr_reader :selects
+
+    def io_select(...)
+      @selects = selects.to_i + 1
+      Thread.new { IO.select(...) }.value
+    end
+  end
+
+  def test_no_call_is_suspended_within_a_step
+    server = serve
+    scheduler = SelectingScheduler.new
+    calls = [
+      -> { client.get(server.url).body },
+      -> { client.get(server.url, stream: true).read },
+      -> { client(server.url).map(%w[/ /]).map(&:body).join }
+    ]
+    assert_equal %w[ok ok okok], concurrently(*calls, scheduler: scheduler)
+    assert_nil scheduler.selects
+  end
+
+  def concurrently(*procs, scheduler: SmallScheduler.new)
     Thread.new do
       Thread.current.report_on_exception = false
-      Fiber.set_scheduler(SmallScheduler.new)
+      Fiber.set_scheduler(scheduler)
       scheduled(procs)
     ensure
       Fiber.set_scheduler(nil)

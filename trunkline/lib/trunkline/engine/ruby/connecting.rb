@@ -200,7 +200,7 @@ module Trunkline
           return if @under_way.empty?
 
           sockets = @under_way.keys
-          _, ready, failed = IO.select(nil, sockets, WINDOWS ? sockets : nil, 0)
+          _, ready, failed = Ruby.poll(nil, sockets, WINDOWS ? sockets : nil)
           [*failed, *ready].uniq.find { |socket| connected?(socket, now) }
         end
 

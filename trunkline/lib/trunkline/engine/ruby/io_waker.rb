@@ -39,7 +39,8 @@ module Trunkline
         # @return [Array, nil] as IO.select. Under a fiber scheduler a thread does the wait, since few schedulers can
         #   wait for several IOs
         def select(reading, writing, timeout)
-          return IO.select(reading, writing, nil, timeout) if Ruby.scheduler.nil? || timeout&.zero?
+          return Ruby.poll(reading, writing) if timeout&.zero?
+          return IO.select(reading, writing, nil, timeout) if Ruby.scheduler.nil?
 
           Thread.new { IO.select(reading, writing, nil, timeout) }.value
         end

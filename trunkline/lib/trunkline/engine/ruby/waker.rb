@@ -31,6 +31,13 @@ module Trunkline
         def self.scheduler = nil
       end
 
+      # Checks IOs without waiting, as IO.select with a timeout of 0, which a fiber scheduler would turn into a wait.
+      if Fiber.respond_to?(:blocking)
+        def self.poll(reading, writing, failed = nil) = Fiber.blocking { IO.select(reading, writing, failed, 0) }
+      else
+        def self.poll(reading, writing, failed = nil) = IO.select(reading, writing, failed, 0)
+      end
+
       NOW = { Object => :immediate }.freeze
       LATER = { Object => :never }.freeze
       private_constant :NOW, :LATER
