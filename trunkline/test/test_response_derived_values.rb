@@ -97,6 +97,15 @@ class TestResponseDerivedValues < TrunklineTest
     end
   end
 
+  def test_to_curl_of_a_form_with_broken_names
+    server = serve(["HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"])
+    file = Trunkline::Part.new("x", filename: "\xFF.txt", headers: { "X-Note" => "\xFC".b })
+    form = { "n\xFF" => "1", "b\xFF".b => "2", "w".encode("UTF-16LE") => "3", "f" => file }
+    command = client(server.url).post("/", multipart: form).request.to_curl
+    ["n\uFFFD=1", "b\uFFFD=2", "w=3"].each { |text| assert_includes Shellwords.split(command), text }
+    assert_includes command, "filename=\"\uFFFD.txt\""
+  end
+
   def test_to_curl_sends_the_same
     server = opened(ScriptedServer.new do |connection|
       2.times { connection.read_request && connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") }

@@ -12,6 +12,9 @@ module Trunkline
     include Redacted
 
     TOKEN = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+\z/
+    # Maximum size of a name in bytes.
+    # @api private
+    NAME_BYTES = 65_535
     # @api private
     FORBIDDEN = /[\x00-\x08\x0a-\x1f\x7f]/n
     # White space around a value is not part of it (RFC 9110 5.5).
@@ -65,20 +68,44 @@ module Trunkline
       # @return [String] a field name, checked to be a token (RFC 9110 5.6.2)
       # @api private
       def field_name(name, argument = "headers")
-        text = name.is_a?(Symbol) ? name.name.tr("_", "-") : name
-        return frozen(text) if text.is_a?(String) && text.ascii_only? && TOKEN.match?(text)
+        text = name.is_a?(Symbol) ? name.name : name
+        text = text.tr("_", "-") if name.is_a?(Symbol) && text.ascii_only?
+        if text.is_a?(String) && text.ascii_only? && TOKEN.match?(text)
+          return frozen(text) if text.bytesize <= NAME_BYTES
+
+          raise InvalidRequest, "#{argument}: a field name must have at most #{NAME_BYTES} bytes, got #{text.bytesize}"
+        end
 
         # The caller may have passed a whole field as its name, so the message does not show the part that may be a
         # value.
-        shown = text.is_a?(String) ? "what begins with #{text.b[/\A[!#$%&'*+\-.^_`|~0-9A-Za-z]*/].inspect}" : name.class
+        shown = name.class
+        shown = "what begins with #{text.b[/\A[!#$%&'*+\-.^_`|~0-9A-Za-z]{0,40}/].inspect}" if text.is_a?(String)
         raise InvalidRequest, "#{argument}: must be a field name of letters, digits and !#$%&'*+-.^_`|~, got #{shown}"
       end
 
-      # @param pair [Array(String, String)] user and password
+      # @param pair [Array(String, String)] user and password, whose encodings may differ
       # @return [String] the value of an Authorization field (RFC 7617)
       # @api private
       def basic(pair)
-        "Basic #{[pair.join(":")].pack("m0")}"
+        "Basic #{[pair.map(&:b).join(":")].pack("m0")}"
+      end
+
+      # @param values [Array<String>] of one name
+      # @return [String, nil] the values joined by ", "; BINARY when their encodings differ
+      # @api private
+      def joined(values)
+        return values.first if values.size < 2
+
+        values.join(", ")
+      rescue Encoding::CompatibilityError
+        values.map(&:b).join(", ")
+      end
+
+      # @param pairs [Array<Array(String, String)>]
+      # @return [Hash{String => String}] names in lower case, and joined values
+      # @api private
+      def by_name(pairs)
+        pairs.group_by { |name, _| -name.downcase }.transform_values { |found| joined(found.map(&:last)) }
       end
 
       # @return [Boolean] whether a field's value may be a credential
@@ -154,8 +181,7 @@ module Trunkline
     def [](name)
       return @response[name] if @response
 
-      found = get_all(name)
-      found.size > 1 ? found.join(", ") : found.first
+      Headers.joined(get_all(name))
     end
 
     # @param name [String, Symbol]
@@ -211,10 +237,7 @@ module Trunkline
     def to_h
       return @response._fields_by_name if @response
 
-      pairs.each_with_object({}) do |(name, value), hash|
-        name = name.downcase
-        hash[name] = hash.key?(name) ? "#{hash[name]}, #{value}" : value
-      end
+      Headers.by_name(pairs)
     end
 
     # @return [Array<Array(String, String)>] copies of the pairs of name and value

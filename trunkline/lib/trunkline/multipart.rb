@@ -89,10 +89,12 @@ module Trunkline
     # As in browsers, UTF-8 is sent unencoded, and characters that would end the value are percent-encoded (RFC 7578 4.2
     # allows both). filename* (RFC 2231) is forbidden there.
     def quoted(text)
-      text = text.encode(Encoding::UTF_8) unless text.encoding == Encoding::BINARY
-      raise InvalidRequest.of("multipart: name", text, "free of NUL") if text.include?("\0")
+      bytes = (text.encoding == Encoding::BINARY ? text : text.encode(Encoding::UTF_8)).b
+      raise InvalidRequest.of("multipart: name", text, "free of NUL") if bytes.include?("\0")
 
-      text.gsub(/["\r\n]/) { |char| format("%%%02X", char.ord) }
+      bytes.gsub(/["\r\n]/n) { |char| format("%%%02X", char.ord) }
+    rescue EncodingError
+      raise InvalidRequest.of("multipart: name", text.b, "in an encoding that UTF-8 can hold")
     end
 
     def one_line(value)

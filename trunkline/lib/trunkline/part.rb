@@ -73,13 +73,19 @@ module Trunkline
       Arguments.refuse_keywords(others, "Part", TAKES)
       @body = body
       @filename = filename.nil? ? Part.name_of(body) : filename || nil
-      unless @filename.nil? || (@filename.is_a?(String) && !@filename.include?("\0"))
-        raise InvalidRequest.of("multipart: filename", filename, "a String without NUL, or false")
+      unless @filename.nil? || Part.filename?(@filename)
+        raise InvalidRequest.of("multipart: filename", filename, "a String without NUL, not in UTF-16, or false")
       end
 
       @content_type = content_type || Part.declared_type(body) || (@filename && Part.type_of(@filename))
       @headers = Headers.pairs(headers)
       freeze
+    end
+
+    # @return [Boolean]
+    # @api private
+    def self.filename?(value)
+      value.is_a?(String) && value.encoding.ascii_compatible? && !value.b.include?("\0")
     end
 
     # @return [String, nil] the name that an upload had, or the base name of a file's path
@@ -102,7 +108,7 @@ module Trunkline
     def self.type_of(filename)
       type = Loading.in_thread_if_needed do
         require "mini_mime"
-        MiniMime.lookup_by_filename(filename) # reads a file, too
+        MiniMime.lookup_by_filename(filename.b) # reads a file, too; fails for broken UTF-8
       end
       type&.content_type || "application/octet-stream"
     end

@@ -56,7 +56,7 @@ module Trunkline
     # An object without a to_s of its own is refused: its text would be "#<File ...>".
     def text(value, argument)
       text = value.to_s
-      return text if value.is_a?(String) || (text.is_a?(String) && !text.start_with?("#<"))
+      return text if value.is_a?(String) || (text.is_a?(String) && !text.b.start_with?("#<"))
 
       file = argument == "form" && (value.respond_to?(:read) || value.respond_to?(:path))
       hint = " (files belong into multipart:)" if file

@@ -62,8 +62,9 @@ module Trunkline
     # @param text [String] a query, or a body of application/x-www-form-urlencoded
     # @return [String]
     def form(text)
-      text.gsub(/([^&;=]+)=([^&;]*)/) do |all|
+      text.gsub(/([^&;=]++)(?:=([^&;]*))?/) do |all| # ++ and ?: in a long text without "=", no part is read again
         name, value = Regexp.last_match.captures
+        next all unless value
         next "#{name}=#{HIDDEN}" if hides?(decoded(name))
 
         value.match?(/\A(?:[{\[]|%[57]B)/i) ? "#{name}=#{document(value)}" : all

@@ -273,7 +273,7 @@ module Trunkline
 
     def check_method(method, content)
       name = method.is_a?(Symbol) ? method.name.upcase : method
-      unless name.is_a?(String) && Headers::TOKEN.match?(name) && name != "CONNECT"
+      unless name.is_a?(String) && name.ascii_only? && Headers::TOKEN.match?(name) && name != "CONNECT"
         raise InvalidRequest.of("method", method, "a method's name, such as GET (but not CONNECT)")
       end
       raise InvalidRequest, "TRACE has no body (RFC 9110 9.3.8)" if name == "TRACE" && content

@@ -21,6 +21,14 @@ class TestPool < TrunklineTest
     assert_equal 2, probe.most
   end
 
+  def test_connections_are_shared_whatever_the_encoding_of_the_url
+    server = serve { |connection| echo(connection) }
+    http = client(max_idle: 2)
+    http.get(server.url).body
+    %w[US-ASCII BINARY ISO-8859-1].each { |encoding| http.with.get(server.url.dup.force_encoding(encoding)).body }
+    assert_equal 1, server.connection_count
+  end
+
   def test_waiting_calls_are_served_in_order
     gate = Queue.new
     server = serve { |connection| echo(connection) { gate.pop } }

@@ -113,4 +113,24 @@ class TestHeaders < UnitTest
     assert_equal [%w[B 2], %w[a 3]], Headers.overlay([%w[A 1], %w[B 2]], [%w[a 3]])
     assert_equal [%w[A 1]], Headers.overlay([%w[A 1]], [])
   end
+
+  def test_repeated_values_in_different_encodings_are_joined_as_bytes
+    headers = Headers.new([%w[A ü], ["a", "\xFC".b], %w[B ü], %w[B x]])
+    assert_equal "ü, \xFC".b, headers["a"]
+    assert_equal({ "a" => "ü, \xFC".b, "b" => "ü, x" }, headers.to_h)
+    assert_equal Encoding::UTF_8, headers["b"].encoding
+  end
+
+  def test_names_that_are_too_long_or_not_ascii_compatible_are_refused
+    assert_equal 65_535, Headers.pairs("n" * 65_535 => "1").first.first.bytesize
+    assert_refused("headers", "65535 bytes, got 65536") { Headers.pairs("n" * 65_536 => "1") }
+    assert_operator assert_refused("headers") { Headers.pairs("#{"n" * 70_000} " => "1") }.message.size, :<, 200
+    wide = "A".encode("UTF-16LE")
+    [wide, wide.to_sym].each { |name| assert_refused("headers", "field name") { Headers.pairs(name => "1") } }
+  end
+
+  def test_basic_credentials_may_have_different_encodings
+    pair = ["\xE9".dup.force_encoding("ISO-8859-1"), "é"]
+    assert_equal "Basic #{["\xE9:\xC3\xA9".b].pack("m0")}", Headers.basic(pair)
+  end
 end

@@ -137,4 +137,19 @@ class TestMultipartBody < UnitTest
     assert_refused("content_type") { multipart(a: Part.new("x", content_type: "a\r\nb")) }
     assert_refused("headers") { Part.new("x", headers: { "A" => "\n" }) }
   end
+
+  # Names of files need not be UTF-8.
+  def test_broken_names_are_sent_as_they_are
+    sent = text("n\xFF" => Part.new("x", filename: "\xFC.txt"), "ü".encode("ISO-8859-1") => "1")
+    assert_includes sent, "name=\"n\xFF\"; filename=\"\xFC.txt\"\r\nContent-Type: text/plain\r\n".b
+    assert_includes sent, "name=\"ü\"\r\n".b
+  end
+
+  def test_names_in_encodings_without_ascii
+    assert_includes text("a".encode("UTF-16LE") => "1"), "name=\"a\"\r\n"
+    assert_refused("multipart: name", "UTF-8") { multipart("a".dup.force_encoding("UTF-7") => "1") }
+    %w[UTF-16LE UTF-7].each do |encoding|
+      assert_refused("multipart: filename") { Part.new("x", filename: "a".dup.force_encoding(encoding)) }
+    end
+  end
 end

@@ -75,4 +75,10 @@ class TestQuery < UnitTest
     assert_refused("params", "5") { Trunkline::Query.encode(5) }
     assert_refused("form", "pair") { Trunkline::Query.encode([1], "form") }
   end
+
+  # As URI.encode_www_form does, the bytes are encoded in any encoding.
+  def test_texts_that_are_not_ascii_compatible
+    wide = "a".encode("UTF-16LE")
+    [wide, wide.to_sym].each { |text| assert_equal "a%00=a%00", Trunkline::Query.encode(text => text) }
+  end
 end

@@ -268,4 +268,56 @@ class TestRequestBuilder < UnitTest
     end
     refute_includes error.message, "geheim"
   end
+
+  def test_methods_that_are_not_ascii_compatible_are_refused
+    wide = "GET".encode("UTF-16LE")
+    like_a_token = "\u4745".encode("UTF-16BE") # the bytes of "GE"
+    [wide, wide.to_sym, like_a_token].each { |method| assert_refused("method") { request(method) } }
+    [like_a_token, like_a_token.to_sym].each do |name|
+      assert_refused("field name") { request(headers: { name => "1" }) }
+    end
+  end
+
+  def test_of_a_param_that_is_given_as_a_string_and_as_a_symbol_the_later_is_sent
+    given = request(client: { params: { a: 0, b: 0 } }, params: { "a" => 1, a: 2 })
+    assert_equal "/?a=2&b=0", given.target
+    assert_equal "/?a=1", request(client: { params: { "a" => 0 } }, params: { a: 1 }).target
+    assert_equal "/?a=1&b=0", request(client: { params: { a: 0, b: 0 } }, params: { "a" => 2, a: 1 }).target
+  end
+
+  def test_the_same_bytes_in_another_encoding_are_another_host
+    one = builder
+    hosts = %w[UTF-8 ISO-8859-1 UTF-8].map do |encoding|
+      one.build("GET", "http://b\xC3\xBCcher.test/".dup.force_encoding(encoding), {}, :buffered).uri.host
+    end
+    assert_equal %w[xn--bcher-kva.test xn--b14cher-xwa2143e.test xn--bcher-kva.test], hosts
+    assert_refused("encoding") do
+      one.build("GET", "http://b\xC3\xBCcher.test/".dup.force_encoding("US-ASCII"), {}, :buffered)
+    end
+  end
+
+  def test_an_origin_that_is_refused_leaves_others_usable
+    one = builder("http://a.test", proxy: "http://127.0.0.1:1", http: :h2)
+    assert_equal "b.test", one.build("GET", "https://b.test/", {}, :buffered).uri.host
+    assert_refused("http: :h2") { one.build("GET", "/", {}, :buffered) }
+  end
+
+  def test_params_of_other_kinds_are_refused
+    [false, 1, "a=1"].each { |params| assert_refused("params") { request(params: params) } }
+    assert_equal "/", request(params: nil).target
+  end
+
+  def test_the_target_is_a_frozen_utf8_text
+    urls = ["http://a.test/b", "http://a.test/b".encode("US-ASCII"), "http://a.test/b".b, "http://a.test/b?"]
+    urls.each do |url|
+      target = request("GET", url).target
+      assert_predicate target, :frozen?
+      assert_equal Encoding::UTF_8, target.encoding
+    end
+  end
+
+  def test_values_in_different_encodings_by_name
+    fields = request(headers: [%w[X-A ü], ["x-a", "\xFC".b]])._fields_by_name
+    assert_equal "ü, \xFC".b, fields["x-a"].b
+  end
 end

@@ -13,8 +13,7 @@
 
 static ID id_buffered, id_streamed, id_upgrade, id_open_tunnel, id_encode_params, id_check_headers,
     id_check_method, id_content_of, id_generate_json, id_authorization, id_check_option,
-    id_check_hints, id_check_progress, id_refuse_length, id_refuse_without_timeout, id_length,
-    id_merge;
+    id_check_hints, id_check_progress, id_refuse_length, id_refuse_without_timeout, id_length;
 
 /* ---- the object ---- */
 
@@ -138,20 +137,11 @@ static bool was_given(VALUE option) {
 
 /* ---- query, content, method and credentials ---- */
 
-/* Joins the params: of the client and of the call. Two Hashes are merged, with the call's values
- * replacing the client's; Qundef: the params cannot be merged here. */
-static VALUE joined_params(const building *g) {
-    VALUE own = g->b->params;
-    bool hashes = RB_TYPE_P(own, T_HASH) && RB_TYPE_P(g->params, T_HASH);
-    return NIL_P(own) ? g->params : hashes ? rb_funcall(own, id_merge, 1, g->params) : Qundef;
-}
-
 /* `room`: memory for params of usual kinds, which must outlive the building. */
 static void take_params(building *g, request_params *room) {
     g->query = g->b->query;
     if (!was_given(g->params)) return;
-    VALUE all = joined_params(g);
-    g->usual_params = all != Qundef && params_take(room, all) ? room : NULL;
+    g->usual_params = params_take(room, g->b->params, g->params) ? room : NULL;
     if (g->usual_params == NULL) {
         g->query = call_builder(g, id_encode_params, g->params);
         StringValue(g->query);
@@ -191,7 +181,7 @@ static bool is_text(VALUE string, const char *text) {
 }
 
 static void take_method(building *g, VALUE method) {
-    bool usual = RB_TYPE_P(method, T_STRING) &&
+    bool usual = RB_TYPE_P(method, T_STRING) && is_ascii_compatible(method) &&
                  http1_name_valid(RSTRING_PTR(method), (size_t)RSTRING_LEN(method)) &&
                  !is_text(method, "CONNECT") && !(g->has_content && is_text(method, "TRACE"));
     if (!usual) {
@@ -451,7 +441,6 @@ static void intern_names(void) {
     id_refuse_length = rb_intern("refuse_length");
     id_refuse_without_timeout = rb_intern("refuse_without_timeout");
     id_length = rb_intern("length");
-    id_merge = rb_intern("merge");
 }
 
 void request_builder_init(void) {

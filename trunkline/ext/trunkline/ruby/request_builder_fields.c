@@ -90,7 +90,8 @@ static void trim(request_field *f) {
 static bool take_name(request_field *f, VALUE name) {
     f->underscores = SYMBOL_P(name);
     name = SYMBOL_P(name) ? rb_sym2str(name) : name;
-    if (!RB_TYPE_P(name, T_STRING) || RSTRING_LEN(name) > UINT16_MAX) return false;
+    if (!RB_TYPE_P(name, T_STRING) || !is_ascii_compatible(name) || RSTRING_LEN(name) > UINT16_MAX)
+        return false;
     f->name = RSTRING_PTR(name);
     f->name_length = (uint32_t)RSTRING_LEN(name);
     f->kind = (uint8_t)field_kind(f->name, f->name_length, f->underscores);

@@ -60,6 +60,9 @@ void building_set_destination(building *g, VALUE location);
 /* Sets origin, target and uri from a URL. */
 void building_set_destination_url(building *g, VALUE url);
 
+/* Returns whether the bytes of the String are those of its ASCII characters. */
+bool is_ascii_compatible(VALUE string);
+
 /* Like building_set_destination, but returns false when the URL class must resolve the location. */
 bool building_set_usual_destination(building *g, VALUE location);
 

@@ -8,6 +8,11 @@
 
 static ID id_resolve, id_open_origin, id_authorization, id_origin, id_target, id_userinfo;
 
+/* Checks for UTF-8 first, which needs no access to the table of encodings. */
+bool is_ascii_compatible(VALUE string) {
+    return RB_ENCODING_GET(string) == rb_utf8_encindex() || rb_enc_str_asciicompat_p(string);
+}
+
 /* Returns the origin of a URL; opens it if it is not in the client's table. */
 static VALUE origin_of(const building *g, VALUE url) {
     VALUE prefix = rb_funcall(url, id_origin, 0);
@@ -23,14 +28,21 @@ static VALUE origin_of(const building *g, VALUE url) {
     return origin;
 }
 
+static bool is_ascii(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if ((uint8_t)text[i] > 127) return false;
+    return true;
+}
+
 /* Adds the beginning of this URL to the table, so that URLs with the same beginning need no parser.
- */
+ * Other bytes than ASCII are another host in another encoding. */
 static void learn_prefix(const building *g, VALUE location) {
-    if (!RB_TYPE_P(location, T_STRING)) return;
+    if (!RB_TYPE_P(location, T_STRING) || !is_ascii_compatible(location)) return;
     const char *text = RSTRING_PTR(location);
     size_t length = (size_t)RSTRING_LEN(location);
-    if (url_is_absolute(text, length))
-        origin_table_add(&g->b->origins, text, url_origin_length(text, length), g->origin);
+    size_t prefix = url_is_absolute(text, length) ? url_origin_length(text, length) : 0;
+    if (prefix > 0 && is_ascii(text, prefix))
+        origin_table_add(&g->b->origins, text, prefix, g->origin);
 }
 
 void building_set_destination_url(building *g, VALUE url) {
@@ -65,11 +77,12 @@ static size_t own_origin_length(const origin_object *own, const char *text, size
     return length == prefix || text[prefix] == '/' || text[prefix] == '?' ? prefix : 0;
 }
 
-/* Checks for the client's own origin first: most absolute URLs have it, and it needs no look-up. */
+/* Checks for the client's own origin first: most absolute URLs have it, and it needs no look-up. It
+ * is not opened here, because that can raise, and the URL may have another origin. */
 static void set_absolute_destination(building *g, const char *text, size_t length) {
     const builder *b = g->b;
-    if (!NIL_P(b->base)) {
-        VALUE own = base_origin(g);
+    VALUE own = b->base_origin;
+    if (!NIL_P(own)) {
         g->origin_length = own_origin_length(origin_get(own), text, length);
         if (g->origin_length > 0) g->origin = own;
     }
@@ -78,11 +91,6 @@ static void set_absolute_destination(building *g, const char *text, size_t lengt
         g->origin = origin_table_find(&b->origins, text, g->origin_length);
     }
     if (!url_sendable(text + g->origin_length, length - g->origin_length)) g->origin = Qnil;
-}
-
-/* Checks for UTF-8 first, which needs no access to the table of encodings. */
-static bool is_ascii_compatible(VALUE string) {
-    return RB_ENCODING_GET(string) == rb_utf8_encindex() || rb_enc_str_asciicompat_p(string);
 }
 
 /* Returns false when the URL class must resolve the location. */

@@ -28,7 +28,7 @@ static int add(VALUE name, VALUE value, VALUE argument) {
     request_params *p = (request_params *)argument;
     bool usual_name =
         SYMBOL_P(name) || (RB_TYPE_P(name, T_STRING) && rb_obj_class(name) == rb_cString);
-    if (p->count == PARAMS_MOST || !usual_name || !usual_value(value)) {
+    if (p->count >= PARAMS_MOST || !usual_name || !usual_value(value)) {
         p->count = PARAMS_MOST + 1;
         return ST_STOP;
     }
@@ -75,10 +75,11 @@ static void drop_repeated(request_params *p) {
     p->count = kept;
 }
 
-bool params_take(request_params *p, VALUE hash) {
+bool params_take(request_params *p, VALUE own, VALUE given) {
     p->count = 0;
-    if (!RB_TYPE_P(hash, T_HASH)) return false;
-    rb_hash_foreach(hash, add, (VALUE)p);
+    if (!RB_TYPE_P(given, T_HASH) || (!NIL_P(own) && !RB_TYPE_P(own, T_HASH))) return false;
+    if (!NIL_P(own)) rb_hash_foreach(own, add, (VALUE)p);
+    rb_hash_foreach(given, add, (VALUE)p);
     if (p->count > PARAMS_MOST) return false;
     sort(p);
     drop_repeated(p);

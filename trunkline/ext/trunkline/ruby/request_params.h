@@ -15,8 +15,9 @@ typedef struct {
     uint32_t count;
 } request_params;
 
-/* Stores a Hash, sorted by name. Returns false when it is not of a usual kind. */
-bool params_take(request_params *p, VALUE hash);
+/* Stores two Hashes, the first of which may be nil, as one that is sorted by name: values of the
+ * second replace those of the first. Returns false when one is not of a usual kind. */
+bool params_take(request_params *p, VALUE own, VALUE given);
 
 /* Returns the number of bytes of the encoded params. */
 size_t params_length(const request_params *p);

@@ -202,9 +202,10 @@ void fields_by_name_add(VALUE hash, VALUE lower, VALUE given) {
     VALUE value = given, before = rb_hash_lookup(hash, lower);
     if (!NIL_P(before)) {
         before = rb_str_cat(rb_str_dup(before), ", ", 2);
-        value = rb_enc_compatible(before, given)
-                    ? rb_str_append(before, given)
-                    : rb_str_cat(before, RSTRING_PTR(given), RSTRING_LEN(given));
+        bool compatible = rb_enc_compatible(before, given) != NULL;
+        value = compatible ? rb_str_append(before, given)
+                           : rb_str_cat(before, RSTRING_PTR(given), RSTRING_LEN(given));
+        if (!compatible) rb_enc_associate(value, rb_ascii8bit_encoding());
     }
     rb_hash_aset(hash, lower, value);
     RB_GC_GUARD(given);

@@ -25,6 +25,7 @@ module Trunkline
       private
 
       def part_arguments(name, part)
+        name = readable(name)
         text = @redaction&.hides?(name) ? Redaction::HIDDEN : text(part.body)
         attributes = attributes(part)
         return ["--form-string", "#{name}=#{text}"] if text && attributes.empty?
@@ -48,10 +49,18 @@ module Trunkline
 
       def attributes(part)
         headers = part.headers.map do |field, value|
-          ";headers=#{quoted("#{field}: #{@redaction&.hides?(field) ? Redaction::HIDDEN : value}")}"
+          ";headers=#{quoted("#{field}: #{@redaction&.hides?(field) ? Redaction::HIDDEN : readable(value)}")}"
         end
-        [(";filename=#{quoted(part.filename)}" if part.filename), (";type=#{part.content_type}" if part.content_type),
-         *headers].compact
+        filename = part.filename && ";filename=#{quoted(readable(part.filename))}"
+        type = part.content_type && ";type=#{part.content_type}"
+        [filename, type, *headers].compact
+      end
+
+      # A command is UTF-8: what is in another encoding is converted, and what is broken is replaced.
+      def readable(text)
+        return text.dup.force_encoding(Encoding::UTF_8).scrub if text.encoding == Encoding::BINARY
+
+        text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
       end
 
       def quoted(text) = "\"#{text.gsub(/["\\]/) { |one| "\\#{one}" }}\""

@@ -87,7 +87,19 @@ module Trunkline
         parts << [@tls_name, @tls_name && @config.tls.id, @proxy && @host, @port] if @proxy.nil? || @proxy.tunnel
         parts << :http2 if prior_knowledge?
         parts << @config.egress.key if @config.egress
-        Marshal.dump(parts)
+        Marshal.dump(copied(parts))
+      end
+
+      # Returns the parts with new Strings, all BINARY: what Marshal writes depends on their encodings, which are those
+      # of the caller's URL, and on whether two of them are one object.
+      def copied(parts)
+        parts.map do |part|
+          case part
+          when Array then copied(part)
+          when String then part.b
+          else part
+          end
+        end
       end
     end
   end

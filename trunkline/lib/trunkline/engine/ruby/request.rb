@@ -67,6 +67,7 @@ module Trunkline
         raise InvalidRequest, "the method or the target is none that HTTP allows (RFC 9112 3)"
       end
 
+      @target = @target.encoding == Encoding::UTF_8 ? @target.freeze : @target.dup.force_encoding("UTF-8").freeze
       put_head(lines.text)
       freeze
     end
@@ -112,12 +113,7 @@ module Trunkline
     def _field_lines = complete(@head).byteslice(@fields_from, @fields_to - @fields_from).freeze
 
     # @api private
-    def _fields_by_name
-      _fields.each_with_object({}) do |(name, value), hash|
-        name = -name.downcase
-        hash[name] = hash.key?(name) ? "#{hash[name]}, #{value}" : value
-      end
-    end
+    def _fields_by_name = Headers.by_name(_fields)
 
     # ---- for the engine ----
 

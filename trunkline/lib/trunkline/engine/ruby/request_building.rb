@@ -78,7 +78,7 @@ module Trunkline
       destination = destination_of(location)
       origin = destination.origin
       destination.origin = open_tunnel(origin.url) if mode == :upgrade && origin.absolute_form?
-      query = options[:params] ? encode_params(options[:params]) : @facts[:query]
+      query = options[:params].nil? ? @facts[:query] : encode_params(options[:params])
       payload = payload_of(options)
       method = usual_method(method, payload)
       bearer = options[:bearer]
@@ -117,7 +117,7 @@ module Trunkline
       Engine::Ruby::Checks.instance(url, URL)
       Engine::Ruby::Checks.instance(fields, Array)
       destination = destination_of_url(url)
-      destination.target = target
+      destination.target = target.dup
       destination.uri = nil
       request = Request._allocate
       request._take(streaming: streaming ? true : false)
@@ -257,7 +257,7 @@ module Trunkline
     def usual_method(method, payload)
       known = METHODS[method] and return known
 
-      usual = method.is_a?(String) && Headers::TOKEN.match?(method) && method != "CONNECT" &&
+      usual = method.is_a?(String) && method.ascii_only? && Headers::TOKEN.match?(method) && method != "CONNECT" &&
               !(payload.given && method == "TRACE")
       method = check_method(method, payload.given) unless usual
       method.frozen? ? method : method.dup.freeze
