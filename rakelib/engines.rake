@@ -9,13 +9,20 @@ namespace :engines do
     Suites.run("trunkline", environment)
   end
 
-  fuzz = ->(count, seed) { ruby "trunkline/test/compare_engines/compare.rb", count.to_s, seed.to_s, verbose: false }
+  fuzz = lambda do |responses, requests, seed|
+    { "compare" => responses, "compare_requests" => requests }.each do |script, count|
+      ruby "trunkline/test/compare_engines/#{script}.rb", count.to_s, seed.to_s, verbose: false
+    end
+  end
 
-  desc "Both engines, given the same bytes: are the answers, the errors and the connections the same? (COUNT, SEED)"
-  task(fuzz: :compile) { fuzz.call(ENV.fetch("COUNT", 100_000), ENV.fetch("SEED", rand(1_000_000))) }
+  desc "Both engines, given the same bytes and the same calls: are their results, and what they send, the same? " \
+       "(COUNT of responses, REQUESTS: of clients with calls, SEED)"
+  task fuzz: :compile do
+    fuzz.call(ENV.fetch("COUNT", 100_000), ENV.fetch("REQUESTS", 20_000), ENV.fetch("SEED", rand(1_000_000)))
+  end
 
-  desc "The same with 2,000 answers (CI)"
-  task("fuzz:quick" => :compile) { fuzz.call(2_000, 1) && puts("1 passed, 0 failed") }
+  desc "The same with 2,000 responses and 1,000 clients (CI)"
+  task("fuzz:quick" => :compile) { fuzz.call(2_000, 1_000, 1) && puts("2 passed, 0 failed") }
 
   desc "What its lists leave out of the suite, here and on JRuby: is it no more than allowed? (CI)"
   task(left_out: :compile) do

@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
-require "json"
-require "rbconfig"
 require_relative "origin"
+require_relative "pair"
 
 # Sends the same bytes to both engines, and reports differences in status, fields, body and its encoding, trailers,
 # error, phase, what was sent, and whether the connection is kept. Some bodies are read piece by piece.
@@ -11,7 +10,6 @@ require_relative "origin"
 #
 # The environment's SHOWN is how many differences are printed.
 class CompareEngines
-  ENGINES = %w[c ruby].freeze
   THREADS = 12
   # The number of cases for one pair of processes.
   AT_ONCE = 5_000
@@ -21,12 +19,12 @@ class CompareEngines
     .map { |name| "Trunkline::#{name}".inspect }.freeze
   CHAIN = /^Content-Encoding: [^\r]*,/
   DECODING = %w[DecodeError BodyTooLarge].map { |name| "Trunkline::#{name}".inspect }.freeze
-  LIB = File.expand_path("../../lib", __dir__)
+  OUTCOMES = File.join(__dir__, "outcomes.rb")
 
   def initialize(count, seed)
     @count = count
     @seed = seed
-    ENV["CODINGS"] = common_codings
+    ENV["CODINGS"] = EnginePair.common_codings
     { "br" => "brotli", "zstd" => "zstd-ruby" }.each { |name, gem| require gem if ENV["CODINGS"].include?(name) }
     @origin = EnginesOrigin.new(seed)
     @differences = []
@@ -44,17 +42,8 @@ class CompareEngines
 
   private
 
-  # @return [String] the codings that both engines decode
-  def common_codings
-    script = "print Trunkline::Engine::CODINGS"
-    lists = ENGINES.map do |engine|
-      IO.popen({ "TRUNKLINE_ENGINE" => engine }, [RbConfig.ruby, "-I", LIB, "-rtrunkline", "-e", script], &:read)
-    end
-    lists.map { |list| list.split(", ") }.reduce(:&).join(", ")
-  end
-
   def compare(from, count)
-    results = ENGINES.map { |engine| Thread.new { results_of(engine, from, count) } }.map(&:value)
+    results = EnginePair.results(count, OUTCOMES, @origin.port, @seed, from, count, THREADS)
     (from...(from + count)).each do |number|
       first, second = results.map { |rows| rows.fetch(number) }
       @differences << [number, first, second] unless first == second || tolerable?(number, first, second)
@@ -89,15 +78,6 @@ class CompareEngines
 
     shorter, longer = [first, second].map { |row| row["body"].to_s.unpack1("m") }.sort_by(&:bytesize)
     longer.start_with?(shorter)
-  end
-
-  def results_of(engine, from, count)
-    command = [RbConfig.ruby, "-I", LIB, File.join(__dir__, "outcomes.rb"), @origin.port, @seed, from, count,
-               THREADS].map(&:to_s)
-    lines = IO.popen({ "TRUNKLINE_ENGINE" => engine }, command, &:readlines)
-    raise "the engine #{engine} gave #{lines.size} of #{count} results" if lines.size != count
-
-    lines.to_h { |line| JSON.parse(line).then { |row| [row.delete("number").to_i, row] } }
   end
 
   def report(number, first, second)
