@@ -1,20 +1,14 @@
 # frozen_string_literal: true
 
-require_relative "support/fibers"
 require_relative "test_helper"
 require_relative "support/subprocess"
 require_relative "support/websocket_peer"
 
 # Files that are loaded on first use, also in a fiber of a scheduler (Async needs Ruby 3.2 to load a file in one).
 class TestLoading < TrunklineTest
-  def setup
-    super
-    skip "fibers need the gem async, which cannot be installed here" unless FIBERS
-  end
-
   # @return [String] the program's output
   def in_a_fiber(code)
-    result = Subprocess.run(%(require "async"; Sync { #{code} }))
+    result = Subprocess.run(%(require "fibers"; Sync { #{code} }))
     assert_predicate result.status, :success?, result.err
     result.out
   end
@@ -38,7 +32,7 @@ class TestLoading < TrunklineTest
   def test_fibers_that_begin_at_once_share_the_thread_that_loads
     server = serve
     code = <<~RUBY
-      require "async"
+      require "fibers"
       http = Trunkline.new(ARGV_URL, timeout: 9)
       threads = 0
       TracePoint.new(:thread_begin) { threads += 1 }.enable

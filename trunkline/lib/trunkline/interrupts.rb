@@ -13,7 +13,9 @@ module Trunkline
     # object_id of the thread in which it was raised, since in another thread it is a result; and whether Timeout raised
     # it.
     MARK = :@trunkline_interrupt
-    private_constant :MARK
+    # The instance variable of a watched fiber: its Thread.current. On JRuby each fiber has another.
+    THREAD = :@trunkline_thread
+    private_constant :MARK, :THREAD
 
     class << self
       # From now on, exceptions that are raised in the current thread and fiber from outside are marked.
@@ -22,6 +24,7 @@ module Trunkline
         thread.extend(self) unless thread.is_a?(self)
         fiber = Fiber.current
         fiber.extend(self) unless fiber.is_a?(self)
+        fiber.instance_variable_set(THREAD, thread)
       end
 
       # @param error [Exception] an exception that ended the caller's code in the current thread
@@ -87,7 +90,7 @@ module Trunkline
     def raise(*arguments, **options)
       return super if equal?(Thread.current) || equal?(Fiber.current)
 
-      thread = is_a?(Thread) ? self : Thread.current
+      thread = is_a?(Thread) ? self : instance_variable_get(THREAD)
       by_timeout = Interrupts.timeout?(caller_locations(1, 1).first)
       error = Interrupts.mark(arguments, options.except(:cause), thread, by_timeout)
       error ? super(error, **options.slice(:cause)) : super

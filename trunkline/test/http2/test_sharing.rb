@@ -18,7 +18,7 @@ class TestSharing < HTTP2Test
   # Stops a fiber whose call has taken a connection while another thread holds the lock of that connection, which only
   # the engine in Ruby lets a program reach.
   STOPPED_IN_A_STEP = <<~RUBY
-    require "async"
+    require "fibers"
     http = Trunkline.new(ENV.fetch("URL"), timeout: 20, http: :h2)
     http.get("/")
     pool = Trunkline::Engine::Pool.all.find { |one| one.stats[:connections] == 1 }
@@ -37,7 +37,7 @@ class TestSharing < HTTP2Test
   RUBY
 
   def test_a_fiber_that_is_stopped_in_a_step_keeps_no_connection
-    Sync { nil } # skips the test where there is no async
+    Sync { nil } # skips the test where there are no Fiber schedulers
     server = serve_frames { |stream| stream.target == "/never" ? stream.stall : stream.answer("ok") }
     result = Subprocess.run(STOPPED_IN_A_STEP, { "URL" => server.url, "TRUNKLINE_ENGINE" => "ruby" })
     assert_equal ["ok[1, 0]", ""], [result.out, result.err]

@@ -98,6 +98,13 @@ class TestCallbackInterrupts < TrunklineTest
     assert_empty batch.errors
   end
 
+  def test_an_exception_that_is_raised_in_the_fiber_from_outside_is_an_interrupt
+    fiber = Fiber.new { in_block(-> { Fiber.yield }) }
+    fiber.resume
+    seconds, = raised_after(Interruption) { fiber.raise(Interruption) }
+    assert_took_less 2.5, seconds
+  end
+
   def test_an_interrupt_wrapped_by_the_block_still_interrupts
     error = assert_raises(KeyError) do
       Timeout.timeout(GIVEN, Interruption) do

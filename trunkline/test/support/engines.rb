@@ -9,7 +9,6 @@ module Engines
     "engines.yml" => Trunkline::ENGINE == :ruby,
     "engines_cruby.yml" => Trunkline::ENGINE == :ruby && !JRUBY,
     "engines_jruby.yml" => JRUBY,
-    "engines_jruby_async.yml" => JRUBY,
     "engines_jruby_9.yml" => JRUBY && !Fiber.respond_to?(:set_scheduler)
   }.freeze
 

@@ -86,6 +86,19 @@ module FiberTests
     assert_equal [Trunkline::QueueTimeout, Trunkline::FirstByteTimeout], errors
   end
 
+  def test_identical_calls_share_a_response
+    server = serve do |connection|
+      while connection.read_request
+        sleep STALL
+        connection << response_bytes
+      end
+    end
+    http = client(coalesce: true)
+    results = while_others_go_on { concurrently_inside(*Array.new(2) { -> { http.get(server.url) } }) }
+    assert_equal %w[ok ok], results.map(&:body)
+    assert_equal 1, server.requests.size
+  end
+
   def test_streaming_a_response
     taken = Queue.new
     server = serve do |connection|

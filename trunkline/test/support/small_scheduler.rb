@@ -53,8 +53,11 @@ class SmallScheduler
     unblock(nil, fiber)
   end
 
+  # Runs until all fibers have ended.
+  def run = (turn until idle?)
+
   def close
-    turn until idle?
+    run
   ensure
     [@alarm, @bell].each(&:close)
   end

@@ -52,10 +52,33 @@ module Trunkline
 
         def wait(seconds)
           return @selector.select_now if seconds <= 0
-          return @selector.select((seconds * 1000).ceil) if Ruby.scheduler.nil?
 
-          selector = @selector
-          Thread.new { selector.select((seconds * 1000).ceil) }.value
+          scheduler = Ruby.scheduler
+          milliseconds = (seconds * 1000).ceil
+          scheduler ? wait_in_fiber(scheduler, milliseconds) : @selector.select(milliseconds)
+        end
+
+        # Another thread does the wait. The scheduler is called directly, since JRuby's Thread#value would block all
+        # fibers.
+        def wait_in_fiber(scheduler, milliseconds)
+          fiber = Fiber.current
+          over = false
+          thread = Thread.new do
+            @selector.select(milliseconds)
+          ensure
+            over = true
+            scheduler.unblock(self, fiber)
+          end
+          scheduler.block(self, nil) until over
+          thread.value
+        ensure
+          end_wait(thread) if thread && !over
+        end
+
+        # After an exception that has ended the fiber's wait.
+        def end_wait(thread)
+          @selector.wakeup
+          thread.join
         end
       end
     end

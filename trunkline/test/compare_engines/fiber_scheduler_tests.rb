@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Finds the tests that need the gem async, in the compiled methods: those that call Sync or Async, by themselves, by
+# Finds the tests that need a Fiber scheduler, in the compiled methods: those that call Sync or Async, by themselves, by
 # helpers, or by a Proc in a table of their class, whose key is in the test's name.
-class AsyncTests
+class FiberSchedulerTests
   CALLS = %w[Sync Async].freeze
   # What a test says that skips itself.
-  SKIPS = "fibers need the gem async"
+  SKIPS = "fibers need"
 
   def initialize
     @code = {}
@@ -27,8 +27,8 @@ class AsyncTests
     implementations(tests, name).each do |method|
       code = code(method)
       return true if code.include?(SKIPS)
-      return false if code.include?(":FIBERS") # it does its other part without async
-      return true if async?(code) || calls(code).any? { |call| needs?(tests, call.to_sym, seen) }
+      return false if code.include?(":FIBERS") # it does its other part without fibers
+      return true if scheduled?(code) || calls(code).any? { |call| needs?(tests, call.to_sym, seen) }
     end
     false
   end
@@ -49,11 +49,11 @@ class AsyncTests
   def ours?(place) = place&.first.to_s.include?("/test/")
   def code(method) = @code[method] ||= RubyVM::InstructionSequence.of(method)&.disasm.to_s
   def calls(code) = code.scan(/mid:([\w?!]+)/).flatten.uniq
-  def async?(code) = CALLS.any? { |name| calls(code).include?(name) }
+  def scheduled?(code) = CALLS.any? { |name| calls(code).include?(name) }
 
   def keys(tests)
     @keys[tests] ||= tables(tests).flat_map do |table|
-      table.select { |_, value| value.is_a?(Proc) && async?(code(value)) }.keys
+      table.select { |_, value| value.is_a?(Proc) && scheduled?(code(value)) }.keys
     end
   end
 
