@@ -105,7 +105,9 @@ module Trunkline
     # that thread may add requests then.
     def push(item, block, streamed: false)
       BlockArity.check(block, 1, "the result") { "request #{@count}: the block" }
-      pending, receiver = make(item, block, streamed)
+      pending = Scheduler::PendingRequest.new
+      pending.streamed = Scheduler::StreamBlocks::NONE if streamed
+      receiver = take(pending, item, block)
       @scheduler.add(pending) if receiver == :scheduler
       @scheduler.wake if receiver == :inbox
       nil
@@ -113,17 +115,16 @@ module Trunkline
 
     # A signal handler may have interrupted the Scheduler between any two steps, so it must not add requests to a
     # running batch.
-    def make(item, block, streamed)
+    # @return (see #pass_on)
+    def take(pending, item, block)
       @lock.synchronize do |in_handler|
         raise ThreadError, "a signal handler cannot add to a batch that runs" if in_handler && @runner
 
-        pending = Scheduler::PendingRequest.new
-        pending.streamed = Scheduler::StreamBlocks::NONE if streamed
         @reader.read(item, @count, pending)
         pending.callback = block || @results.size
         @results << nil unless block
         @count += 1
-        [pending, pass_on(pending)]
+        pass_on(pending)
       end
     end
 
