@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "failures"
+require_relative "field_lines"
 require_relative "socket_io"
 require_relative "waker"
 require_relative "../../redacted"
@@ -31,6 +32,8 @@ module Trunkline
         end
 
         attr_reader :io, :id, :owner, :opened_at, :address, :pid
+        # @return [FieldLines]
+        attr_reader :field_lines
         # The time until which it may be idle; whether it must be closed when it is returned to the pool; the pool's
         # bucket that it belongs to.
         attr_accessor :idle_until, :unwanted, :bucket
@@ -53,6 +56,7 @@ module Trunkline
           @idle_until = 0.0
           @unwanted = @retired = false
           @calls = 0
+          @field_lines = FieldLines.new
           ObjectSpace.define_finalizer(self, Connection.closer(io.socket)) if RUBY_ENGINE == "jruby"
         end
 

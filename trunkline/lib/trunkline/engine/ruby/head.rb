@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "field_lines"
 require_relative "field_section"
 require_relative "framing"
 require_relative "../../comma_list"
@@ -47,10 +48,12 @@ module Trunkline
         # @param limits [HeadLimits]
         # @param head_request [Boolean] whether the request is a HEAD
         # @param may_switch [Boolean] whether a 101 is allowed
-        def initialize(limits, head_request, may_switch)
+        # @param known [FieldLines] of the connection
+        def initialize(limits, head_request, may_switch, known = FieldLines.new)
           @limits = limits
           @head_request = head_request
           @may_switch = may_switch
+          @known = known
           @content_length = -1
           @keep_alive_timeout = -1
           @tolerated = false
@@ -94,53 +97,55 @@ module Trunkline
           stop = bytes.index("\r\n\r\n") or return false
           return false if stop + 4 > @limits.head_bytes || !bytes.start_with?(VERSION)
 
-          head = bytes.byteslice(0, stop + 2)
-          head.force_encoding(Encoding::US_ASCII) if head.ascii_only?
-          line = head.index(LINE_END)
-          fields = usual_status?(head, line) && fields_behind(head, line + 2) or return false
+          head = bytes.byteslice(0, stop)
+          ascii = head.ascii_only?
+          head.force_encoding(Encoding::US_ASCII) if ascii
+          lines = head.split(LINE_END)
+          return false unless usual_lines?(head, lines) && (fields = fields_of(lines, ascii))
 
-          take_status(head.getbyte(7) - 48, head.byteslice(9, 3).to_i, line > 12 ? head.byteslice(13, line - 13) : nil)
+          line = lines.first
+          take_status(line.getbyte(7) - 48, line.byteslice(9, 3).to_i, line.bytesize > 12 ? line.byteslice(13..) : nil)
           complete(fields, stop + 4)
           true
         end
 
-        def fields_behind(head, from)
-          fields = split(head, from)
-          return if fields.nil? || fields.size > @limits.fields || !clean?(head, fields.size + 1)
-          return fields if head.encoding == Encoding::US_ASCII
-
-          fields.each { |pair| pair.each { |text| FieldSection.text(text) } }
+        # Returns whether the first line is a status line, there are not too many others, and none contains a control
+        # character.
+        def usual_lines?(head, lines)
+          size = lines.size
+          usual_status?(lines.first) && size <= @limits.fields + 1 && head.count("\r") == size - 1 &&
+            head.count("\n") == size - 1 && !CONTROL.match?(head)
         end
 
-        # Checks the line "HTTP/1.x ddd", with or without a reason.
-        def usual_status?(head, line)
-          return false if line < 12 || !head.getbyte(7).between?(48, 49) || head.getbyte(8) != 32
-
-          head.getbyte(9).between?(49, 57) && head.getbyte(10).between?(48, 57) &&
-            head.getbyte(11).between?(48, 57) && (line == 12 || head.getbyte(12) == 32)
-        end
-
-        # Returns whether no line contains a control character other than its CR and LF.
-        def clean?(head, lines)
-          head.count("\r") == lines && head.count("\n") == lines && !CONTROL.match?(head)
+        # @return [Array<Array(String, String)>, nil] nil: a line is not a name, a colon and a value
+        def fields_of(lines, ascii)
+          fields = []
+          at = 0
+          last = lines.size - 1
+          while at < last
+            line = lines[at += 1]
+            pair = (@known[line] if ascii) || field(line, ascii) or return
+            fields << pair
+          end
+          fields
         end
 
         # Does not use captures, for which JRuby creates several objects.
-        # @return [Array<Array(String, String)>, nil] nil: a line is not a name, a colon and a value
-        def split(lines, from)
-          fields = []
-          while from < lines.bytesize
-            stop = lines.index(LINE_END, from)
-            colon = lines.index(":", from)
-            return if colon.nil? || colon > stop
+        def field(line, ascii)
+          colon = line.index(":") or return
+          name = line.byteslice(0, colon)
+          return unless NAMES.key?(name) || TOKEN.match?(name)
 
-            name = lines.byteslice(from, colon - from)
-            return unless NAMES.key?(name) || TOKEN.match?(name)
+          pair = [name, line.byteslice((colon + 1)..).strip]
+          ascii ? @known.keep(line, pair) : pair.each { |text| FieldSection.text(text) }
+        end
 
-            fields << [name, lines.byteslice(colon + 1, stop - colon - 1).strip]
-            from = stop + 2
-          end
-          fields
+        # Checks the line "HTTP/1.x ddd", with or without a reason.
+        def usual_status?(line)
+          return false if line.bytesize < 12 || !line.getbyte(7).between?(48, 49) || line.getbyte(8) != 32
+
+          line.getbyte(9).between?(49, 57) && line.getbyte(10).between?(48, 57) &&
+            line.getbyte(11).between?(48, 57) && (line.bytesize == 12 || line.getbyte(12) == 32)
         end
 
         def take_status(minor, status, reason)

@@ -78,7 +78,8 @@ module Trunkline
         end
 
         def begin_head(tolerated)
-          @next_head = Head.new(@config.limits, @request.method == "HEAD", @request._upgrades?)
+          @next_head = Head.new(@config.limits, @request.method == "HEAD", @request._upgrades?,
+                                @connection.field_lines)
           @next_head.tolerated = tolerated
         end
 
