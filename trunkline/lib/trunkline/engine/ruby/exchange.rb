@@ -193,7 +193,8 @@ module Trunkline
 
         def enter(phase, now)
           @phase = phase
-          @deadline = now + @config.timeouts[phase]
+          limit = @config.timeouts[phase]
+          @deadline = limit == NEVER ? NEVER : now + limit # adding would create an object
         end
 
         # ---- ends ----
@@ -328,8 +329,7 @@ module Trunkline
           @connection = connection
           io = connection.io
           @http2 = connection.http2 && (@http2 || HTTP2::ExchangeState.new)
-          @used = Used.new(connection.id, @state != :dialling, now - connection.opened_at, io.tls_version,
-                           io.cipher)
+          @used = Used.new(connection.id, @state != :dialling, now - connection.opened_at, io.tls_version, io.cipher)
           current_attempt.address = connection.address
           @timings.queue ||= 0.0
           @state = :talking

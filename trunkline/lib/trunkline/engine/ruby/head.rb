@@ -247,30 +247,33 @@ module Trunkline
         def meaning(name, value, size)
           case size
           when 10
-            if name.casecmp?("connection") then connection_options(value)
-            elsif name.casecmp?("keep-alive") then keep_alive_hint(value)
+            if same?(name, "connection") then connection_options(value)
+            elsif same?(name, "keep-alive") then keep_alive_hint(value)
             end
             nil
-          when 14 then take_length(value) if name.casecmp?("content-length")
+          when 14 then take_length(value) if same?(name, "content-length")
           when 16 then note_coding(name)
-          when 17 then take_coding(value) if name.casecmp?("transfer-encoding")
+          when 17 then take_coding(value) if same?(name, "transfer-encoding")
           end
         end
 
-        def elements(value)
-          value.include?(",") ? CommaList.elements(value) : [value]
+        # As casecmp?, which creates two objects.
+        def same?(text, word) = text.casecmp(word).zero?
+
+        def each_element(value, &block)
+          value.include?(",") ? CommaList.elements(value).each(&block) : yield(value)
         end
 
         def connection_options(value)
-          elements(value).each do |one|
-            @close = true if one.casecmp?("close")
-            @keep_alive = true if one.casecmp?("keep-alive")
+          each_element(value) do |one|
+            @close = true if same?(one, "close")
+            @keep_alive = true if same?(one, "keep-alive")
           end
         end
 
         # Uses the smallest of several timeouts; malformed ones are ignored.
         def keep_alive_hint(value)
-          elements(value).each do |one|
+          each_element(value) do |one|
             seconds = one[/\Atimeout=(\d{1,10})\z/i, 1]&.to_i
             next if seconds.nil? || seconds > 0x7fffffff
 
@@ -280,7 +283,7 @@ module Trunkline
 
         # Equal values, on several lines or in a list, count as one (RFC 9110 8.6).
         def take_length(value)
-          elements(value).each do |one|
+          each_element(value) do |one|
             length = one.match?(/\A\d+\z/n) ? one.to_i : -1
             return :LENGTH_INVALID if length.negative? || length > 0x7fff_ffff_ffff_ffff
             return :LENGTH_CONFLICT if @content_length >= 0 && @content_length != length
@@ -291,16 +294,16 @@ module Trunkline
         end
 
         def note_coding(name)
-          @coded = true if name.casecmp?("content-encoding")
+          @coded = true if same?(name, "content-encoding")
           nil
         end
 
         # Net::HTTP accepts `chunked` anywhere in the list, and decodes no other coding.
         def take_coding(value)
           before = @codings
-          elements(value).each do |one|
+          each_element(value) do |one|
             @codings += 1
-            @chunked = true if one.casecmp?("chunked")
+            @chunked = true if same?(one, "chunked")
           end
           return if @chunked && @codings == 1 && before.zero?
 

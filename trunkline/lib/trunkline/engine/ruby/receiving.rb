@@ -17,7 +17,8 @@ module Trunkline
         READS_AT_ONCE = 32
         # Bytes of a coded body that are decoded at once for a caller that reads in pieces.
         DECODE_AT_ONCE = 1024
-        private_constant :FIRST_READ, :BULK_READ, :DIRECT_READ, :READS_AT_ONCE, :DECODE_AT_ONCE
+        NO_HINTS = [].freeze
+        private_constant :FIRST_READ, :BULK_READ, :DIRECT_READ, :READS_AT_ONCE, :DECODE_AT_ONCE, :NO_HINTS
 
         attr_reader :head, :early_hints
 
@@ -61,7 +62,7 @@ module Trunkline
 
         def prepare_receiving
           @body_limit = @streaming ? @config.max_streamed_bytes : @config.max_body_bytes
-          @early_hints = []
+          @early_hints = NO_HINTS
           @body_bytes = String.new
           @input = String.new
           @delivered = 0
@@ -159,7 +160,7 @@ module Trunkline
 
         # Also used for HTTP/2.
         def informational_head(head, now)
-          @early_hints << head.fields if head.status == 103
+          @early_hints += [head.fields] if head.status == 103
           if head.status == 100 && @awaits_continue
             @awaits_continue = false
             @again = true

@@ -181,7 +181,7 @@ module Trunkline
       return @kept.encoding unless @kept.encoding == :unknown
 
       # Of several Content-Types the first counts.
-      type = @state.fields.find { |name, _| name.bytesize == 12 && name.casecmp?("content-type") }&.last
+      type = @state.fields.find { |name, _| name.bytesize == 12 && name.casecmp("content-type").zero? }&.last
       @kept.encoding = type && ENCODINGS.fetch(type) do
         Memo.keep(ENCODINGS, ENCODINGS_MOST, type.dup.freeze, encoding_of(type))
       end
