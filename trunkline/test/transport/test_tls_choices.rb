@@ -111,10 +111,10 @@ class TestTLSChoices < TrunklineTest
   end
 
   def test_neither_connections_nor_sessions_are_shared_between_choices
-    choices = [{}, { verify_depth: 5 }, { ciphers: AES128 }, { max_tls: "1.2" }, { tls_name: "127.0.0.1" }]
+    choices = [{}, { verify_depth: 5 }, { ciphers: AES128 }, { max_tls: "1.2" }, { tls_name: "name.choices.test" }]
     choices << { ciphersuites: AES128_OF_1_3 } if CIPHERSUITES
     usual = { connect_to: "127.0.0.1:#{Nginx.port(:tls)}", verify: false, headers: { "Connection" => "close" } }
-    # No other test has a session for this name.
+    # No other test has a session for these names.
     resumed = choices.map { |choice| client(**usual, **choice).get("https://choices.test/session_reused").body }
     assert_equal ["."] * choices.size, resumed
   end
