@@ -94,12 +94,13 @@ module Trunkline
     # Records a 503, a failed connection or a timeout: the origin had too many requests at a time.
     # @param what [String] the reason, for #to_h
     # @param retry_after [Float, nil] seconds
-    def on_overload(now, what, retry_after = nil)
+    # @param least [Integer] the limit is not reduced below it
+    def on_overload(now, what, retry_after = nil, least: 1)
       @held_back = true
       @in_flight -= 1
       pause(now, retry_after)
       cool_down(now)
-      withdraw(now, what)
+      withdraw(now, what, least)
     end
 
     # Records a 429: the origin had too many requests in a period.
@@ -116,7 +117,7 @@ module Trunkline
       else
         @limited_at = now if @limited_at.nil? || now - @limited_at >= REPEATED
         cool_down(now, LEAST_COOLDOWN)
-        withdraw(now, "429")
+        withdraw(now, "429", 1)
       end
     end
 
@@ -144,14 +145,14 @@ module Trunkline
     end
 
     # Takes away one slot for each refusal, at most half of them within a round trip.
-    def withdraw(now, what)
+    def withdraw(now, what, least)
       if now >= @window_until
         @window_until = now + [@round, LEAST_ROUND].max
         @window_limit = [@concurrency.limit, @in_flight + 1].min
         @refused = 0
       end
       @refused += 1
-      @concurrency.on_overload(now, [@window_limit - @refused, @window_limit / 2].max, what)
+      @concurrency.on_overload(now, [@window_limit - @refused, @window_limit / 2, least].max, what)
     end
 
     def pause(now, seconds)

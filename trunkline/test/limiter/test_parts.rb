@@ -60,6 +60,15 @@ class TestLimiterParts < Minitest::Test
     assert_match(/\A503: from/, @limiter.to_h[:why])
   end
 
+  def test_overload_does_not_reduce_the_limit_below_the_least
+    fill(0.0)
+    16.times { |second| @limiter.on_overload(second.to_f, "a timeout", least: 4) }
+    assert_equal 4, @limiter.limit
+    @limiter.start(16.0)
+    @limiter.on_overload(16.0, "503")
+    assert_equal 1, @limiter.limit
+  end
+
   def test_a_base_latency_is_learnt_part_of_the_way_at_a_time
     base = Limiter::BaseLatency.new
     [0.2, 0.1, 0.3].each { |median| base.seen(median) }

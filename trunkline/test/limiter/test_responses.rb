@@ -78,6 +78,23 @@ class TestLimiterResponses < TrunklineTest
     assert_match(/\Aa timeout: from/, facts[:why])
   end
 
+  # With one request in flight, half of those in flight would be none.
+  def test_a_timeout_of_the_last_request_leaves_as_many_slots
+    server = serve do |connection|
+      while (request = connection.read_request)
+        request.target == "/last" ? connection.stall : connection << response_bytes
+      end
+    end
+    http = client(server.url)
+    http.batch do |batch|
+      15.times { batch.get("/") }
+      batch.get("/last", timeout: 0.5)
+    end
+    facts = http.stats.limits.fetch(server.url.chomp("/"))
+    assert_equal [Trunkline::Scheduler::OriginQueue::FEWEST_AT_TIMEOUTS, "a timeout: from 16 to 4"],
+                 facts.values_at(:limit, :why)
+  end
+
   def test_stats_report_the_limit_of_each_origin
     server = serve
     http = client(server.url)

@@ -161,7 +161,9 @@ module Trunkline
                when ConnectError then "no connection"
                when TimeoutError then "a timeout"
                end
-        what && @limiter.limit > FEWEST_AT_TIMEOUTS ? @limiter.on_overload(now, what) : @limiter.on_ignore
+        return @limiter.on_ignore unless what && @limiter.limit > FEWEST_AT_TIMEOUTS
+
+        @limiter.on_overload(now, what, least: FEWEST_AT_TIMEOUTS)
       end
     end
   end
