@@ -24,14 +24,18 @@ module Trunkline
         def [](line) = @pairs[line]
 
         # @param pair [Array(String, String)] the line's name and value
-        # @return [Array(String, String)] the pair, frozen
+        # @return [Array(String, String)] an equal pair
         def keep(line, pair)
-          pair.each(&:freeze).freeze
           return pair if line.bytesize > LONGEST
 
           @pairs.shift if @pairs.size == MOST
-          @pairs[line.freeze] = pair
+          @pairs[copy(line)] = pair.map { |text| copy(text) }.freeze
         end
+
+        private
+
+        # A part of a String may share the memory of the whole, which is the head of up to 64 KiB.
+        def copy(text) = (text + "").freeze
       end
     end
   end

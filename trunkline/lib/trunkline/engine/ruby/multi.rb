@@ -246,7 +246,7 @@ module Trunkline
         make_runnable(entry)
       end
 
-      # Steps until the exchange must wait, has a result, or its turn is over. It is no block given to loop, because a
+      # Steps until the exchange must wait, has a result, or its turn is over. Written without Kernel#loop, because a
       # return from a block is slow on JRuby.
       def step(entry)
         exchange = entry.exchange
