@@ -9,5 +9,5 @@ require_relative "support/jruby_sweep"
 
 complete = ARGV.empty? && %w[BENCH_REQUESTS BENCH_REPEATS].none? { |name| ENV.key?(name) }
 folder = complete ? File.expand_path("results", __dir__) : Bench::Cache.directory("quick")
-exit Bench::JRubySweep.all(folder, Integer(ENV.fetch("BENCH_REQUESTS", 10_000)), Integer(ENV.fetch("BENCH_REPEATS", 5)),
+exit Bench::JRubySweep.all(folder, Integer(ENV.fetch("BENCH_REQUESTS", 10_000)), Integer(ENV.fetch("BENCH_REPEATS", 9)),
                            ARGV)

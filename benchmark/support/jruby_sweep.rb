@@ -63,9 +63,11 @@ module Bench
       super
     end
 
+    # Makes the same tasks as are measured: another branch of a task would make Java discard compiled code.
     def compile(member)
       turns_of_warm_up.each do |step, seconds|
-        member.ask(:many, **task_arguments(kinds.first, call), concurrency: step, seconds: seconds)
+        finish = Trunkline::Lab::Clock.now + seconds
+        sample(member, step, kinds.first) until Trunkline::Lab::Clock.now > finish
       end
     end
 

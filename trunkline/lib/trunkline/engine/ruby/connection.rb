@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "failures"
-require_relative "field_lines"
+require_relative "head_lines"
 require_relative "socket_io"
 require_relative "waker"
 require_relative "../../redacted"
@@ -32,8 +32,8 @@ module Trunkline
         end
 
         attr_reader :io, :id, :owner, :opened_at, :address, :pid
-        # @return [FieldLines]
-        attr_reader :field_lines
+        # @return [HeadLines]
+        attr_reader :head_lines
         # The time until which it may be idle; whether it must be closed when it is returned to the pool; the pool's
         # bucket that it belongs to.
         attr_accessor :idle_until, :unwanted, :bucket
@@ -56,7 +56,7 @@ module Trunkline
           @idle_until = 0.0
           @unwanted = @retired = false
           @calls = 0
-          @field_lines = FieldLines.new
+          @head_lines = HeadLines.new
           ObjectSpace.define_finalizer(self, Connection.closer(io.socket)) if RUBY_ENGINE == "jruby"
         end
 

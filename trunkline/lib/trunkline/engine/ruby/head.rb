@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "field_lines"
+require_relative "head_lines"
 require_relative "field_section"
 require_relative "framing"
 require_relative "../../comma_list"
@@ -23,14 +23,15 @@ module Trunkline
           Vary Via X-Cache X-Content-Type-Options X-Frame-Options X-Powered-By X-Request-Id X-Request-ID X-Runtime
           X-XSS-Protection
         ].flat_map { |name| [name, name.downcase] }.to_h { |name| [name, true] }.freeze
-        # Control characters that no line may contain, except its CR and LF.
-        CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/n
-        VERSION = "HTTP/1."
+        # Characters that no line may contain before its CRLF.
+        CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/n
+        # With or without a reason.
+        USUAL_STATUS = %r{\AHTTP/1\.[01] [1-9]\d\d(?: |\z)}n
         LINE_END = "\r\n"
         SHAPE = "HTTP/1.x d00"
         QUOTED_BYTES = 24
         LENIENT_STATUS = %r{\AHTTP(?:/(\d+)\.(\d+))?[ \t]+([1-9]\d\d)(?!\d)(?:[ \t]+([^\n]*?)|[ \t]*)\r?\n}in
-        private_constant :TOKEN, :NAMES, :CONTROL, :VERSION, :LINE_END, :SHAPE, :QUOTED_BYTES, :LENIENT_STATUS
+        private_constant :TOKEN, :NAMES, :CONTROL, :USUAL_STATUS, :LINE_END, :SHAPE, :QUOTED_BYTES, :LENIENT_STATUS
 
         # Quotes the beginning of a malformed head, for a message.
         # @param bytes [String]
@@ -48,8 +49,8 @@ module Trunkline
         # @param limits [HeadLimits]
         # @param head_request [Boolean] whether the request is a HEAD
         # @param may_switch [Boolean] whether a 101 is allowed
-        # @param known [FieldLines] of the connection
-        def initialize(limits, head_request, may_switch, known = FieldLines.new)
+        # @param known [HeadLines] of the connection
+        def initialize(limits, head_request, may_switch, known = HeadLines.new)
           @limits = limits
           @head_request = head_request
           @may_switch = may_switch
@@ -95,57 +96,47 @@ module Trunkline
         # the same result in #parse_slowly.
         def usual(bytes)
           stop = bytes.index("\r\n\r\n") or return false
-          return false if stop + 4 > @limits.head_bytes || !bytes.start_with?(VERSION)
+          return false if stop + 4 > @limits.head_bytes
 
-          head = bytes.byteslice(0, stop)
-          ascii = head.ascii_only?
-          head.force_encoding(Encoding::US_ASCII) if ascii
-          lines = head.split(LINE_END)
-          return false unless usual_lines?(head, lines) && (fields = fields_of(lines, ascii))
+          lines = bytes.byteslice(0, stop).split(LINE_END)
+          return false if lines.size > @limits.fields + 1 || lines.empty?
 
-          line = lines.first
-          take_status(line.getbyte(7) - 48, line.byteslice(9, 3).to_i, line.bytesize > 12 ? line.byteslice(13..) : nil)
+          status = @known.status(lines.first) || usual_status(lines.first) or return false
+          fields = fields_of(lines) or return false
+          @minor_version, @status, @given_reason = status
           complete(fields, stop + 4)
           true
         end
 
-        # Returns whether the first line is a status line, there are not too many others, and none contains a control
-        # character.
-        def usual_lines?(head, lines)
-          size = lines.size
-          usual_status?(lines.first) && size <= @limits.fields + 1 && head.count("\r") == size - 1 &&
-            head.count("\n") == size - 1 && !CONTROL.match?(head)
+        # @return [Array(Integer, Integer, String), nil] see HeadLines#status; nil: not a valid status line
+        def usual_status(line)
+          return unless USUAL_STATUS.match?(line) && !CONTROL.match?(line)
+
+          reason = FieldSection.text(line.byteslice(13..)) if line.bytesize > 12
+          @known.keep_status(line, line.getbyte(7) - 48, line.byteslice(9, 3).to_i, reason)
         end
 
         # @return [Array<Array(String, String)>, nil] nil: a line is not a name, a colon and a value
-        def fields_of(lines, ascii)
+        def fields_of(lines)
           fields = []
           at = 0
           last = lines.size - 1
           while at < last
             line = lines[at += 1]
-            pair = (@known[line] if ascii) || field(line, ascii) or return
+            pair = @known[line] || field(line) or return
             fields << pair
           end
           fields
         end
 
         # Does not use captures, for which JRuby creates several objects.
-        def field(line, ascii)
+        def field(line)
           colon = line.index(":") or return
           name = line.byteslice(0, colon)
-          return unless NAMES.key?(name) || TOKEN.match?(name)
+          return unless (NAMES.key?(name) || TOKEN.match?(name)) && !CONTROL.match?(line)
 
-          pair = [name, line.byteslice((colon + 1)..).strip]
-          ascii ? @known.keep(line, pair) : pair.each { |text| FieldSection.text(text) }
-        end
-
-        # Checks the line "HTTP/1.x ddd", with or without a reason.
-        def usual_status?(line)
-          return false if line.bytesize < 12 || !line.getbyte(7).between?(48, 49) || line.getbyte(8) != 32
-
-          line.getbyte(9).between?(49, 57) && line.getbyte(10).between?(48, 57) &&
-            line.getbyte(11).between?(48, 57) && (line.bytesize == 12 || line.getbyte(12) == 32)
+          pair = [name, line.byteslice((colon + 1)..).strip].each { |text| FieldSection.text(text) }
+          line.ascii_only? ? @known.keep(line, pair) : pair
         end
 
         def take_status(minor, status, reason)
@@ -230,22 +221,27 @@ module Trunkline
         def complete(fields, length)
           @fields = fields.freeze
           @length = length
-          wrong = nil
-          fields.each do |name, value|
-            size = name.bytesize
-            next if size < 10 || size > 17
-
-            fault = meaning(name, value, size)
-            wrong ||= fault
-          end
+          wrong = first_fault(fields)
           wrong ||= wrong_framing if @codings.positive?
           tolerate(wrong) if wrong
           take_switch if @status == 101
           choose_framing
         end
 
-        def meaning(name, value, size)
-          case size
+        # Written with `while`, because a block is slow on JRuby.
+        def first_fault(fields)
+          wrong = nil
+          at = -1
+          while (pair = fields[at += 1])
+            fault = meaning(pair[0], pair[1])
+            wrong ||= fault
+          end
+          wrong
+        end
+
+        # @return [Symbol, nil] a fault
+        def meaning(name, value)
+          case name.bytesize
           when 10
             if same?(name, "connection") then connection_options(value)
             elsif same?(name, "keep-alive") then keep_alive_hint(value)
@@ -260,12 +256,10 @@ module Trunkline
         # As casecmp?, which creates two objects.
         def same?(text, word) = text.casecmp(word).zero?
 
-        def each_element(value, &block)
-          value.include?(",") ? CommaList.elements(value).each(&block) : yield(value)
-        end
+        def elements(value) = value.include?(",") ? CommaList.elements(value) : [value]
 
         def connection_options(value)
-          each_element(value) do |one|
+          elements(value).each do |one|
             @close = true if same?(one, "close")
             @keep_alive = true if same?(one, "keep-alive")
           end
@@ -273,7 +267,7 @@ module Trunkline
 
         # Uses the smallest of several timeouts; malformed ones are ignored.
         def keep_alive_hint(value)
-          each_element(value) do |one|
+          elements(value).each do |one|
             seconds = one[/\Atimeout=(\d{1,10})\z/i, 1]&.to_i
             next if seconds.nil? || seconds > 0x7fffffff
 
@@ -283,7 +277,7 @@ module Trunkline
 
         # Equal values, on several lines or in a list, count as one (RFC 9110 8.6).
         def take_length(value)
-          each_element(value) do |one|
+          elements(value).each do |one|
             length = one.match?(/\A\d+\z/n) ? one.to_i : -1
             return :LENGTH_INVALID if length.negative? || length > 0x7fff_ffff_ffff_ffff
             return :LENGTH_CONFLICT if @content_length >= 0 && @content_length != length
@@ -301,7 +295,7 @@ module Trunkline
         # Net::HTTP accepts `chunked` anywhere in the list, and decodes no other coding.
         def take_coding(value)
           before = @codings
-          each_element(value) do |one|
+          elements(value).each do |one|
             @codings += 1
             @chunked = true if same?(one, "chunked")
           end

@@ -63,7 +63,7 @@ module Trunkline
           due = seconds ? Ruby.now + seconds : NEVER
           loop do
             left = [due - Ruby.now, 0].max
-            milliseconds = ([left, INTERRUPTS].min * 1000).ceil
+            milliseconds = Ruby.milliseconds([left, INTERRUPTS].min)
             found = milliseconds.zero? ? selector.select_now : selector.select(milliseconds)
             return true if found.positive? || !key.valid?
             return false if left <= INTERRUPTS

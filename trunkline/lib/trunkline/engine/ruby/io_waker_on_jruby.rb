@@ -34,7 +34,9 @@ module Trunkline
             break if @woken.get_and_set(false) && wait(0)
             break if EndingOnJRuby.guarded { wait([left, INTERRUPTS].min) }.positive? || left <= INTERRUPTS
           end
-          @selector.selected_keys.to_a.tap { @selector.selected_keys.clear }
+          ready = @ready.to_a
+          @ready.clear
+          ready
         end
 
         def close = @selector.close
@@ -44,6 +46,7 @@ module Trunkline
         def open_ends
           @woken = java.util.concurrent.atomic.AtomicBoolean.new
           @selector = Java::JavaNioChannels::Selector.open
+          @ready = @selector.selected_keys
         rescue Java::JavaIo::IOException => error
           raise ErrorsOnJRuby.of(error)
         end
@@ -54,7 +57,7 @@ module Trunkline
           return @selector.select_now if seconds <= 0
 
           scheduler = Ruby.scheduler
-          milliseconds = (seconds * 1000).ceil
+          milliseconds = Ruby.milliseconds(seconds)
           scheduler ? wait_in_fiber(scheduler, milliseconds) : @selector.select(milliseconds)
         end
 

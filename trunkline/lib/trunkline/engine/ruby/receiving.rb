@@ -80,7 +80,7 @@ module Trunkline
 
         def begin_head(tolerated)
           @next_head = Head.new(@config.limits, @request.method == "HEAD", @request._upgrades?,
-                                @connection.field_lines)
+                                @connection.head_lines)
           @next_head.tolerated = tolerated
         end
 

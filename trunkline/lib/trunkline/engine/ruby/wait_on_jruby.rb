@@ -124,7 +124,7 @@ module Trunkline
 
         # @return [Boolean]
         def wait(seconds)
-          found = @selector.select(seconds && seconds < WAITED ? (seconds * 1000).ceil : LONGEST)
+          found = @selector.select(seconds && seconds < WAITED ? Ruby.milliseconds(seconds) : LONGEST)
           return !@key.valid? unless found.positive? # true if the socket was closed
 
           @ready.clear

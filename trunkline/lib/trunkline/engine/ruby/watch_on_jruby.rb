@@ -18,8 +18,8 @@ module Trunkline
         EVENTS = { read: READ, write: WRITE, both: READ | WRITE }.freeze
         # Number of unused sockets above which closed ones are removed.
         UNUSED = 64
-        # A socket's registration, its requested events, and the entry that waits for it.
-        Registered = Struct.new(:key, :events, :entry) { include Redacted }
+        # A socket, its registration, whose attachment this is, its requested events, and the entry that waits for it.
+        Registered = Struct.new(:socket, :events, :key, :entry) { include Redacted }
         private_constant :EVENTS, :READ, :WRITE, :UNUSED, :Registered
 
         # @return [IOWakerOnJRuby]
@@ -51,13 +51,14 @@ module Trunkline
         def wait(others, timeout)
           forget_closed if @registered.size > (@waiting * 2) + UNUSED
           others.each { |socket| register(socket, WRITE) }
-          ready = @waker.select(timeout).map!(&:attachment)
-          ready.each do |socket|
-            registered = @registered[socket]
-            entry = registered&.entry
+          ready = @waker.select(timeout)
+          at = -1
+          while (key = ready[at += 1])
+            registered = key.attachment
+            entry = registered.entry
             entry ? yield(entry) : silence(registered)
           end
-          others.empty? ? others : others & ready
+          others.empty? ? others : others & ready.map { |one| one.attachment.socket }
         end
 
         private
@@ -76,12 +77,12 @@ module Trunkline
         def first_time(socket, events)
           channel = socket.to_channel
           channel.configure_blocking(false)
-          Registered.new(channel.register(@waker.selector, events, socket), events)
+          registered = Registered.new(socket, events)
+          registered.key = channel.register(@waker.selector, events, registered)
+          registered
         end
 
         def silence(registered)
-          return if registered.nil?
-
           registered.events = 0
           registered.key.interest_ops(0)
         rescue Java::JavaNioChannels::CancelledKeyException # the channel was closed meanwhile

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 require_relative "../../../test_helper"
-require "trunkline/engine/ruby/field_lines"
+require "trunkline/engine/ruby/head_lines"
 
-# The field lines that the engine in Ruby keeps for each connection.
-class TestFieldLines < Minitest::Test
-  LINES = Trunkline::Engine::Ruby::FieldLines
+# The lines of heads that the engine in Ruby keeps for each connection.
+class TestHeadLines < Minitest::Test
+  LINES = Trunkline::Engine::Ruby::HeadLines
 
   def test_a_line_is_found_with_its_name_and_value
     lines = LINES.new
@@ -54,6 +54,25 @@ class TestFieldLines < Minitest::Test
       lines.keep(line, ["N", line[3..]])
       assert_equal kept, !lines[line].nil?, bytes
     end
+  end
+
+  def test_a_status_line_is_found_with_its_parts
+    lines = LINES.new
+    assert_nil lines.status("HTTP/1.1 200 OK")
+    lines.keep_status(line = +"HTTP/1.1 200 OK", 1, 200, "OK")
+    line << "!"
+    assert_equal [1, 200, "OK"], lines.status("HTTP/1.1 200 OK")
+    assert_nil lines.status("HTTP/1.1 200 OK!")
+    assert_nil lines["HTTP/1.1 200 OK"]
+    lines.keep_status("HTTP/1.1 404 Not Found", 1, 404, "Not Found")
+    assert_nil lines.status("HTTP/1.1 200 OK")
+  end
+
+  # Otherwise a head that begins with a field line would have a status.
+  def test_a_field_line_is_no_status_line
+    lines = LINES.new
+    lines.keep("Server: x", %w[Server x])
+    assert_nil lines.status("Server: x")
   end
 
   def test_inspect_shows_no_value
