@@ -20,38 +20,34 @@ class TestLeaks < TrunklineTest
 
   def test_memory_does_not_grow_with_calls
     http = client(Nginx.url("/"))
-    grown = growth { http.get("/small").body }
-    assert_operator grown, :<, 4 * Nginx::MEBIBYTE
+    assert_no_growth(4 * Nginx::MEBIBYTE) { http.get("/small").body }
   end
 
   def test_memory_does_not_grow_with_connections
     http = secure_client(Nginx.url("/", :tls), headers: { "Connection" => "close" })
-    grown = growth(warm: 200, calls: 600) { assert_equal Nginx::SMALL, http.get("/small").body }
-    assert_operator grown, :<, 8 * Nginx::MEBIBYTE
+    assert_no_growth(8 * Nginx::MEBIBYTE, warm: 200, calls: 600) { assert_equal Nginx::SMALL, http.get("/small").body }
   end
 
   def test_memory_does_not_grow_with_clients
     url = Nginx.url("/small", :tls)
-    grown = growth(warm: 100, calls: 300) do
+    assert_no_growth(8 * Nginx::MEBIBYTE, warm: 100, calls: 300) do
       http = Trunkline.new(timeout: 5, ca_file: TestCA.ca_file)
       http.get(url)
       http.close
     end
-    assert_operator grown, :<, 8 * Nginx::MEBIBYTE
   end
 
   def test_memory_does_not_grow_with_origins
     http = client
     port = refused_port
     number = 0
-    grown = growth(warm: 4000, calls: 8000) do
+    assert_no_growth(8 * Nginx::MEBIBYTE, warm: 4000, calls: 8000) do
       number += 1
       http.get("http://127.1.#{number / 250}.#{number % 250 + 1}:#{port}/")
     rescue Trunkline::ConnectError => error
       assert_equal :none, error.sent if number == 1
     end
-    assert_equal 12_000, number
-    assert_operator grown, :<, 8 * Nginx::MEBIBYTE
+    assert_operator number, :>=, 12_000
   end
 
   def test_unreferenced_clients_with_their_own_pool_are_collected
@@ -157,12 +153,28 @@ class TestLeaks < TrunklineTest
 
   private
 
-  # Garbage that is not collected yet is no leak: the warm-up makes as much of it as the measured calls.
-  def growth(warm: 5000, calls: 5000)
-    warm.times { yield } # rubocop:disable Style/ExplicitBlockArgument
+  PERIODS = 3
+  private_constant :PERIODS
+
+  # Garbage that is not collected yet is no leak: the warm-up makes as much of it as the measured calls. A leak grows
+  # with all calls; the heap of a process that has run many tests may also grow once, at any time, so the calls are made
+  # in up to three periods, until memory grows less in one.
+  # @param limit [Integer] bytes
+  def assert_no_growth(limit, warm: 5000, calls: 5000, &block)
+    warm.times(&block)
+    grown = Array.new(PERIODS)
+    grown.each_index do |period|
+      grown[period] = growth(calls, &block)
+      break if grown[period] < limit
+    end
+    assert_operator grown.compact.last, :<, limit, "grown in each period: #{grown.inspect}"
+  end
+
+  # @return [Integer] bytes
+  def growth(calls, &block)
     Memory.collect
     before = Memory.resident_bytes
-    calls.times { yield } # rubocop:disable Style/ExplicitBlockArgument
+    calls.times(&block)
     Memory.collect
     Memory.resident_bytes - before
   end
