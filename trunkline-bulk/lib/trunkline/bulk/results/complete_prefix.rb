@@ -88,12 +88,12 @@ module Trunkline
           end
         end
 
+        # Does not use IO#pread, which may crash a process with a fiber scheduler since Ruby 3.3, as IO#pwrite does.
         # @return [String, nil] nil if there are fewer bytes
         def read(file, at, count)
-          bytes = file.pread(count, at)
-          bytes if bytes.bytesize == count
-        rescue EOFError
-          nil
+          file.seek(at)
+          bytes = file.read(count)
+          bytes if bytes&.bytesize == count
         end
         private_class_method :last, :end_of_frame, :end_of_blocks, :read
       end
