@@ -30,8 +30,17 @@ module Trunkline
       written
     end
 
+    # Since Ruby 3.3, IO#pwrite calls the fiber scheduler, and creates an object for it, without the GVL: if another
+    # thread collects garbage meanwhile, the process crashes. For a blocking fiber it calls no scheduler.
+    if Fiber.respond_to?(:blocking)
+      def blocking(&block) = Fiber.blocking(&block)
+    else
+      def blocking = yield
+    end
+    private_class_method :blocking
+
     def write_some(file, bytes, offset)
-      return file.pwrite(bytes, offset) if file.respond_to?(:pwrite)
+      return blocking { file.pwrite(bytes, offset) } if file.respond_to?(:pwrite)
 
       LOCK.synchronize do
         file.sysseek(offset)
