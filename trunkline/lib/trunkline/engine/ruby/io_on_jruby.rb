@@ -63,8 +63,8 @@ module Trunkline
           due = seconds ? Ruby.now + seconds : NEVER
           loop do
             left = [due - Ruby.now, 0].max
-            milliseconds = Ruby.milliseconds([left, INTERRUPTS].min)
-            found = milliseconds.zero? ? selector.select_now : selector.select(milliseconds)
+            longest = Ruby.milliseconds([left, INTERRUPTS].min)
+            found = left.zero? ? selector.select_now : selector.select(longest)
             return true if found.positive? || !key.valid?
             return false if left <= INTERRUPTS
           end

@@ -15,7 +15,8 @@ module Trunkline
       # Monotonic seconds.
       def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-      # Returns the next whole number of milliseconds. Float#ceil is slow on JRuby.
+      # Returns the next greater whole number of milliseconds: never 0, which Java takes for no limit. Float#ceil is
+      # slow on JRuby.
       def self.milliseconds(seconds) = (seconds * 1000).to_i + 1
 
       # JRuby cannot fork, and its Process.pid is slow.
