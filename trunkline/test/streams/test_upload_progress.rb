@@ -102,22 +102,25 @@ module UploadProgressTests
     assert_reported LINES.bytesize, attempts: 2
   end
 
+  # Bytes of a body that the buffers of a connection cannot hold.
+  UNTAKEN = 40 * Nginx::MEBIBYTE
+
   def test_bytes_not_taken_by_the_socket_do_not_count
     goes_on = Queue.new
     server = serve do |connection|
       connection.read_head_only
       goes_on.pop
-      connection << response_bytes(connection.read_exactly(64 * Nginx::MEBIBYTE).bytesize.to_s)
+      connection << response_bytes(connection.read_exactly(UNTAKEN).bytesize.to_s)
       connection.stall
     end
     http = client(server.url, timeout: 20)
-    call = Thread.new { http.put("/", body: "x" * (64 * Nginx::MEBIBYTE), progress: progress) }
+    call = Thread.new { http.put("/", body: "x" * UNTAKEN, progress: progress) }
     before = nil
     sleep 0.3 until @reported.any? && before == (before = @reported.size)
-    assert_operator @reported.last.bytes, :<, 64 * Nginx::MEBIBYTE
+    assert_operator @reported.last.bytes, :<, UNTAKEN
     goes_on << true
-    assert_equal (64 * Nginx::MEBIBYTE).to_s, call.value.body
-    assert_reported 64 * Nginx::MEBIBYTE
+    assert_equal UNTAKEN.to_s, call.value.body
+    assert_reported UNTAKEN
   end
 
   def test_progress_is_called_a_few_times_a_second
