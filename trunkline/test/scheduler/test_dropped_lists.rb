@@ -29,4 +29,24 @@ class TestDroppedLists < TrunklineTest
       end
     end
   end
+
+  # The caller may keep a response of a dropped list as long as it likes.
+  def test_a_response_does_not_keep_the_descriptors_of_its_list
+    http = client(Nginx.url("/"), max_idle: 100)
+    other = client(Nginx.url("/"))
+    other.get("/small")
+    before = sockets
+    kept = Array.new(10) { Thread.new { http.each(URLS).next }.value }
+    assert_operator sockets, :>, before
+    http.close
+    eventually("descriptors are still open") do
+      Memory.collect
+      other.get("/small").status == 200 && sockets <= before
+    end
+    assert_equal 10, kept.size
+  end
+
+  private
+
+  def sockets = LeakCheck.descriptors.each_value.grep(/\Asocket:/).size
 end

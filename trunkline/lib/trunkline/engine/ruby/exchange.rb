@@ -75,6 +75,7 @@ module Trunkline
         # Seconds of each phase; nil: the phase did not happen.
         Timings = Struct.new(:queue, :resolve, :connect, :tls, :write, :first_byte, :total, :gvl)
 
+        # Given up when the exchange ends: a response keeps its exchange, but not the descriptors of its Multi.
         def waker = @waker ||= Waker.new
 
         def streaming? = @streaming
@@ -211,6 +212,7 @@ module Trunkline
           @dial = nil
           @pool.cancel(@ticket) if @ticket && @pid == Ruby.pid
           drop_connection if @connection
+          @waker = nil
           :failed
         end
 
@@ -229,6 +231,7 @@ module Trunkline
           @timings.total = now - @began
           @state = :done
           return_connection(now) unless switched?
+          @waker = nil
           :done
         end
 
