@@ -8,8 +8,18 @@ module Trunkline
     module Ruby
       # An exchange's attempts to send its request, and the decision whether to try again.
       module Attempts
-        # code: the failure that ended the attempt; nil: success, or the attempt has not ended.
-        Record = Struct.new(:reason, :sent, :code, :address)
+        # One attempt. Not a Struct, which JRuby creates more slowly.
+        class Record
+          attr_reader :reason
+          # @return [Symbol, nil] the failure that ended the attempt; nil: success, or the attempt has not ended
+          attr_accessor :code
+          attr_accessor :sent, :address
+
+          def initialize(reason)
+            @reason = reason
+            @sent = :none
+          end
+        end
         SENT = %i[none partial all].freeze
         private_constant :SENT
 
@@ -41,7 +51,7 @@ module Trunkline
         def current_attempt = @attempts.last
 
         def begin_attempt(reason)
-          @attempts << Record.new(reason, :none) if @attempts.size < Limits::ATTEMPTS
+          @attempts << Record.new(reason) if @attempts.size < Limits::ATTEMPTS
         end
 
         def record_outcome(failure)

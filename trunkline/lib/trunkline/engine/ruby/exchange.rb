@@ -7,6 +7,8 @@ require_relative "pool"
 require_relative "receiving"
 require_relative "sending"
 require_relative "switching"
+require_relative "timings"
+require_relative "used_connection"
 require_relative "../../redacted"
 
 module Trunkline
@@ -42,10 +44,12 @@ module Trunkline
         COLLECT_AFTER = 0.2
         private_constant :KEEP_ALIVE_MARGIN, :COLLECT_AFTER
 
-        attr_reader :request, :state, :why, :connection, :phase, :timings, :began, :waits_since
+        attr_reader :request, :state, :why, :connection, :phase, :timings, :waits_since
+        # @return [Float, nil] monotonic seconds; nil: its first step has not begun
+        attr_reader :began
         # The limit that was exceeded, when `why` is a timeout.
         attr_reader :allowed
-        # @return [Used, nil] nil: the exchange has had no connection
+        # @return [UsedConnection, nil] nil: the exchange has had no connection
         attr_reader :used
 
         # @param deadline [Float, nil] monotonic seconds
@@ -64,16 +68,9 @@ module Trunkline
           @timings = Timings.new
           @total_deadline = deadline || Ruby::NEVER
           @phase = :queue
-          @began = Ruby.now
           prepare_sending
           prepare_receiving
         end
-
-        # Facts about the last connection: its id, whether it was reused, its age.
-        Used = Struct.new(:id, :reused, :age, :tls_version, :cipher)
-
-        # Seconds of each phase; nil: the phase did not happen.
-        Timings = Struct.new(:queue, :resolve, :connect, :tls, :write, :first_byte, :total, :gvl)
 
         # Given up when the exchange ends: a response keeps its exchange, but not the descriptors of its Multi.
         def waker = @waker ||= Waker.new
@@ -126,7 +123,8 @@ module Trunkline
             due = continue_deadline if @awaits_continue && continue_deadline < due
             due = @http2.wake_at if @call && @http2.wake_at < due
           end
-          [due, @total_deadline].min
+          due = @total_deadline if @total_deadline < due # faster than Array#min on JRuby
+          due
         end
 
         # @return [Boolean] whether its waker may have been woken for this exchange
@@ -206,7 +204,7 @@ module Trunkline
           @phase = failure.phase
           stop_http2 if @call && @pid == Ruby.pid
           record_outcome(failure)
-          @timings.total = Ruby.now - @began
+          @timings.total = @began ? Ruby.now - @began : 0.0
           @state = :failed
           @dial&.close
           @dial = nil
@@ -330,9 +328,8 @@ module Trunkline
 
         def use_connection(connection, now)
           @connection = connection
-          io = connection.io
           @http2 = connection.http2 && (@http2 || HTTP2::ExchangeState.new)
-          @used = Used.new(connection.id, @state != :dialling, now - connection.opened_at, io.tls_version, io.cipher)
+          @used = UsedConnection.new(connection, @state != :dialling, now)
           current_attempt.address = connection.address
           @timings.queue ||= 0.0
           @state = :talking

@@ -140,10 +140,15 @@ module Trunkline
       #
       # @raise [TLSError]
       def self.need_key(request)
+        make_key(request) unless request.origin.key?
+      end
+
+      def self.make_key(request)
         request.origin.key
       rescue Failure => error
         raise_failure(error, request)
       end
+      private_class_method :make_key
     end
   end
 end

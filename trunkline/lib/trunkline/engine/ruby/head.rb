@@ -25,13 +25,15 @@ module Trunkline
         ].flat_map { |name| [name, name.downcase] }.to_h { |name| [name, true] }.freeze
         # Characters that no line may contain before its CRLF.
         CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/n
+        NO_DIGIT = /[^0-9]/n
         # With or without a reason.
         USUAL_STATUS = %r{\AHTTP/1\.[01] [1-9]\d\d(?: |\z)}n
         LINE_END = "\r\n"
         SHAPE = "HTTP/1.x d00"
         QUOTED_BYTES = 24
         LENIENT_STATUS = %r{\AHTTP(?:/(\d+)\.(\d+))?[ \t]+([1-9]\d\d)(?!\d)(?:[ \t]+([^\n]*?)|[ \t]*)\r?\n}in
-        private_constant :TOKEN, :NAMES, :CONTROL, :USUAL_STATUS, :LINE_END, :SHAPE, :QUOTED_BYTES, :LENIENT_STATUS
+        private_constant :TOKEN, :NAMES, :CONTROL, :NO_DIGIT, :USUAL_STATUS, :LINE_END, :SHAPE, :QUOTED_BYTES,
+                         :LENIENT_STATUS
 
         # Quotes the beginning of a malformed head, for a message.
         # @param bytes [String]
@@ -123,7 +125,7 @@ module Trunkline
           last = lines.size - 1
           while at < last
             line = lines[at += 1]
-            pair = @known[line] || field(line) or return
+            pair = @known.at(at, line) || field(line) or return
             fields << pair
           end
           fields
@@ -276,14 +278,19 @@ module Trunkline
         end
 
         # Equal values, on several lines or in a list, count as one (RFC 9110 8.6).
+        # @return [Symbol, nil] a fault
         def take_length(value)
-          elements(value).each do |one|
-            length = one.match?(/\A\d+\z/n) ? one.to_i : -1
-            return :LENGTH_INVALID if length.negative? || length > 0x7fff_ffff_ffff_ffff
-            return :LENGTH_CONFLICT if @content_length >= 0 && @content_length != length
+          return take_one_length(value) unless value.include?(",")
 
-            @content_length = length
-          end
+          CommaList.elements(value).filter_map { |one| take_one_length(one) }.first
+        end
+
+        def take_one_length(text)
+          length = text.empty? || NO_DIGIT.match?(text) ? -1 : text.to_i
+          return :LENGTH_INVALID if length.negative? || length > 0x7fff_ffff_ffff_ffff
+          return :LENGTH_CONFLICT if @content_length >= 0 && @content_length != length
+
+          @content_length = length
           nil
         end
 

@@ -13,23 +13,37 @@ module Trunkline
 
         MOST = 64
         LONGEST = 256 # bytes
-        private_constant :MOST, :LONGEST
+        # A field line, and its name and value.
+        FieldLine = Struct.new(:text, :pair) { include Redacted }
+        private_constant :MOST, :LONGEST, :FieldLine
 
         def initialize
-          @pairs = {}
+          @lines = {} # by text
+          @last_head = [] # the lines of the last head
         end
 
+        # Compares the line with that at the same position of the last head first: usually they are equal, and a
+        # comparison is faster than a look-up in a Hash.
+        # @param position [Integer] of the line in its head
         # @param line [String] a field line without its CRLF
         # @return [Array(String, String), nil] its name and value, frozen
-        def [](line) = @pairs[line]
+        def at(position, line)
+          return @lines[line]&.pair if position > MOST
+
+          last = @last_head[position]
+          last = @last_head[position] = @lines[line] unless last && last.text == line
+          last&.pair
+        end
 
         # @param pair [Array(String, String)] the line's name and value
         # @return [Array(String, String)] an equal pair
         def keep(line, pair)
           return pair if line.bytesize > LONGEST
 
-          @pairs.shift if @pairs.size == MOST
-          @pairs[copy(line)] = pair.map { |text| copy(text) }.freeze
+          @lines.shift if @lines.size == MOST
+          kept = FieldLine.new(copy(line), pair.map { |text| copy(text) }.freeze)
+          @lines[kept.text] = kept
+          kept.pair
         end
 
         # @param line [String] a status line without its CRLF

@@ -27,13 +27,9 @@ module Trunkline
         # @param timeout [Numeric, nil] seconds
         # @return [Array<Java::JavaNioChannels::SelectionKey>] the keys that are ready
         def select(timeout)
-          due = timeout ? Ruby.now + timeout : NEVER
-          # JRuby checks for interrupts between two runs of a block, but not in an `until` loop around the same wait.
-          loop do
-            left = due - Ruby.now
-            break if @woken.get_and_set(false) && wait(0)
-            break if EndingOnJRuby.guarded { wait([left, INTERRUPTS].min) }.positive? || left <= INTERRUPTS
-          end
+          timeout ||= NEVER
+          due = Ruby.now + timeout
+          wait_until(due) unless over?(timeout)
           ready = @ready.to_a
           @ready.clear
           ready
@@ -52,6 +48,20 @@ module Trunkline
         end
 
         def open_later(error) = Ruby.raise_failure(Failure.of_system(:CONNECT, error, phase: :queue), nil)
+
+        # JRuby checks for interrupts between two runs of a block, but not in an `until` loop around the same wait.
+        def wait_until(due)
+          loop { break if over?(due - Ruby.now) }
+        end
+
+        # Waits once. @return [Boolean] whether #select need not wait again
+        def over?(seconds)
+          if @woken.get_and_set(false)
+            wait(0)
+            return true
+          end
+          EndingOnJRuby.guarded { wait([seconds, INTERRUPTS].min) }.positive? || seconds <= INTERRUPTS
+        end
 
         def wait(seconds)
           return @selector.select_now if seconds <= 0

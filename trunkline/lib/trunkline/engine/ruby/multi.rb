@@ -250,15 +250,24 @@ module Trunkline
       # return from a block is slow on JRuby.
       def step(entry)
         exchange = entry.exchange
-        turn_over = Ruby.now + Ruby::Driving::FIBER_YIELD_INTERVAL
-        until must_wait?(exchange, result = Ruby.uninterruptible { exchange.step })
+        turn_over = nil
+        until (due = due_of_wait(exchange, result = Ruby.uninterruptible { exchange.step }))
           return report(entry, result) unless Ruby::Driving.handle_step(exchange, result)
-          return requeue(entry) if Ruby.now >= turn_over
+
+          now = Ruby.now
+          turn_over ||= now + Ruby::Driving::FIBER_YIELD_INTERVAL
+          return requeue(entry) if now >= turn_over
         end
-        watch(entry)
+        watch(entry, due)
       end
 
-      def must_wait?(exchange, result) = result == :wait && !exchange.progress_due? && exchange.due.positive?
+      # @return [Float, nil] when to step even without an event; nil: the exchange need not wait
+      def due_of_wait(exchange, result)
+        return if result != :wait || exchange.progress_due?
+
+        due = exchange.due
+        due if due.positive?
+      end
 
       def requeue(entry)
         @requeued = true
@@ -316,10 +325,10 @@ module Trunkline
       # ---- waiting ----
 
       # Records what the exchange waits for.
-      def watch(entry)
+      def watch(entry, due)
         exchange = entry.exchange
-        entry.due = exchange.due
-        @next_due = entry.due if entry.due < @next_due
+        entry.due = due
+        @next_due = due if due < @next_due
         socket = exchange.sockets
         single = socket.is_a?(IO)
         return if single && socket.equal?(entry.socket) && exchange.events == entry.events

@@ -63,6 +63,9 @@ module Trunkline
         @key_made[0] ||= make_key.freeze
       end
 
+      # @return [Boolean] whether #key was called before
+      def key? = !@key_made.empty?
+
       # @return [String] the host that the socket connects to
       def dialled_host = @proxy ? @proxy.host : @host
 

@@ -41,6 +41,7 @@ module Trunkline
     def _take(options)
       @anchor = OfMainRactor::ANCHOR
       @options = options.frozen? ? options : DEFAULT_OPTIONS.merge(options)
+      @upgrades = @options[:upgrades]
     end
 
     # @api private
@@ -88,7 +89,7 @@ module Trunkline
 
     # Closes resources that the content itself has opened.
     def release
-      @content.release if !@content.is_a?(String) && @content.respond_to?(:release)
+      @content.release unless @content.nil? || @content.is_a?(String) || !@content.respond_to?(:release)
     end
 
     def plain?
@@ -124,7 +125,7 @@ module Trunkline
     # @api private
     def _sends_close? = @close
     # @api private
-    def _upgrades? = @options[:upgrades]
+    def _upgrades? = @upgrades
     # @api private
     def _early_hints = @options[:early_hints]
 

@@ -24,20 +24,33 @@ module Trunkline
     COMMA = ", ".encode(Encoding::US_ASCII).freeze
     # What the response keeps of its body, so that a frozen response can be read, too: the body as #body returns it,
     # the bytes that were read ahead and where the next of them begins, how many bytes were saved, and the encoding.
-    Kept = Struct.new(:body, :held, :held_from, :saved_bytes, :encoding) { include Redacted }
+    # Not a Struct, which JRuby creates more slowly.
+    class Kept
+      include Redacted
+
+      attr_accessor :body, :held, :held_from, :saved_bytes, :encoding
+
+      def initialize
+        @held_from = @saved_bytes = 0
+        @encoding = :unknown
+      end
+    end
     private_constant :CHARSET, :UTF8_TYPES, :SETTLED_WITHIN, :COMMA, :Kept
 
     class << self
       # @param state [Engine::Ruby::ResponseState, Engine::Ruby::StubResponseState]
       # @return [Response]
       # @api private
-      def _of(request, state)
-        response = allocate
-        response.__send__(:begin_with, request, state)
-        response
-      end
+      def _of(request, state) = new(request, state)
 
       private :new
+    end
+
+    def initialize(request, state)
+      @anchor = OfMainRactor::ANCHOR
+      @request = request
+      @state = state
+      @kept = Kept.new
     end
 
     attr_reader :request
@@ -112,13 +125,6 @@ module Trunkline
 
     private
 
-    def begin_with(request, state)
-      @anchor = OfMainRactor::ANCHOR
-      @request = request
-      @state = state
-      @kept = Kept.new(nil, nil, 0, 0, :unknown)
-    end
-
     def text_of(name)
       String.try_convert(name) || raise(TypeError, "no implicit conversion of #{described(name)} into String")
     end
@@ -180,12 +186,23 @@ module Trunkline
     def encoding_found
       return @kept.encoding unless @kept.encoding == :unknown
 
-      # Of several Content-Types the first counts.
-      type = @state.fields.find { |name, _| name.bytesize == 12 && name.casecmp("content-type").zero? }&.last
+      type = first_content_type
       @kept.encoding = type && ENCODINGS.fetch(type) do
         Memo.keep(ENCODINGS, ENCODINGS_MOST, type.dup.freeze, encoding_of(type))
       end
     end
+
+    # Written with `while`, because a block is slow on JRuby.
+    # @return [String, nil] the first of several
+    def first_content_type
+      fields = @state.fields
+      at = -1
+      while (pair = fields[at += 1])
+        name = pair[0]
+        return pair[1] if name.bytesize == 12 && name.casecmp("content-type").zero?
+      end
+    end
+
     # Encodings by the most recent Content-Types.
     ENCODINGS = {} # rubocop:disable Style/MutableConstant
     ENCODINGS_MOST = 100

@@ -194,8 +194,9 @@ module Trunkline
         # Counts the bytes of the body that were sent, without the head and chunk framing; framing that is not sent yet
         # is counted as part of the body.
         def note_body
-          bytes = if fed? then [@fed_bytes - (@segment.bytesize - @segment_sent), 0].max
-                  else [@sent_bytes - @request._head.bytesize, 0].max
+          bytes = if fed? then @fed_bytes - (@segment.bytesize - @segment_sent)
+                  else
+                    @sent_bytes - @request._head.bytesize
                   end
           return if bytes <= @body_sent
 

@@ -39,11 +39,9 @@ module Trunkline
           count.zero? && !bytes.empty? ? :wait_writable : count
         end
 
-        def quiet?
-          read_most(@size).zero?
-        rescue Failure
-          false
-        end
+        # (see SocketIO#quiet?)
+        # @raise [Failure]
+        def quiet? = read_most(@size).zero?
 
         def close(_notify)
           super
