@@ -87,10 +87,9 @@ class TestSecrets < TrunklineTest
     Trunkline::Download::Part Trunkline::Download::PartialFile Trunkline::Download::PartialFile::Metadata
     Trunkline::Downloaded Trunkline::Engine::Config Trunkline::Engine::JSONBatches Trunkline::Engine::Multi
     Trunkline::Engine::Origin Trunkline::Engine::Pool Trunkline::Engine::Ruby::Attempts::Record
-    Trunkline::Engine::Ruby::ConnectionSocket Trunkline::Engine::Ruby::Exchange::Timings
-    Trunkline::Engine::Ruby::Exchange::Used
-    Trunkline::Engine::Ruby::HeadLimits
-    Trunkline::Engine::Ruby::SocketOptions Trunkline::Engine::Ruby::StepLock Trunkline::Engine::Switched
+    Trunkline::Engine::Ruby::ConnectionSocket Trunkline::Engine::Ruby::HeadLimits
+    Trunkline::Engine::Ruby::SocketOptions Trunkline::Engine::Ruby::StepLock Trunkline::Engine::Ruby::Timings
+    Trunkline::Engine::Ruby::UsedConnection Trunkline::Engine::Switched
     Trunkline::Insight::Call
     Trunkline::Insight::Finding Trunkline::Insight::JobMiddleware Trunkline::Insight::NetHTTPHook::Opening
     Trunkline::Insight::Overview Trunkline::Insight::Report Trunkline::Instrument::Tally Trunkline::Lock
