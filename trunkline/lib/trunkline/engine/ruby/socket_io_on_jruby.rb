@@ -39,9 +39,11 @@ module Trunkline
           count.zero? && !bytes.empty? ? :wait_writable : count
         end
 
-        # (see SocketIO#quiet?)
-        # @raise [Failure]
-        def quiet? = read_most(@size).zero?
+        def quiet?
+          read_most(@size).zero?
+        rescue Failure
+          false
+        end
 
         def close(_notify)
           super
