@@ -106,6 +106,28 @@ class TestEncodings < TrunklineTest
     end
   end
 
+  # The decoders notice the size of a block of one repeated byte when that byte comes.
+  def test_a_zstd_block_that_is_too_large_and_has_no_byte_is_cut_short
+    needs("zstd")
+    bytes = "\x28\xB5\x2F\xFD\x20\x02".b + [(0x1FFFFF << 3) | (1 << 1)].pack("V")[0, 3]
+    assert_match(/ends too early/, assert_raises(Trunkline::DecodeError) { get(bytes, "zstd") }.message)
+    assert_match(/is corrupt/, assert_raises(Trunkline::DecodeError) { get("#{bytes}z", "zstd") }.message)
+  end
+
+  # 3,872 times "x", and no end. When they arrive one at a time, the output of the last bytes fills Ruby's buffer for
+  # zlib exactly, and zlib holds back the rest.
+  def test_a_stream_of_data_that_is_cut_short_yields_what_was_decoded
+    raw = "\xED\xC11\x01\0\0\0\xC2\xA0\xDA\x8Bo\v/\xA0\0\0\0\0".b
+    server = serve do |connection|
+      connection.read_request
+      connection.drip(response_bytes(raw, "Content-Encoding" => "deflate"), every: 0.001)
+    end
+    taken = +""
+    error = assert_raises(Trunkline::DecodeError) { client(server.url).get("/") { |chunk| taken << chunk } }
+    assert_match(/ends too early/, error.message)
+    assert_equal "x" * 3872, taken
+  end
+
   def test_a_stream_of_corrupt_data_yields_what_was_decoded
     wrong = { "gzip" => Zlib.gzip(TEXT), "deflate" => Zlib.deflate(TEXT) }
     wrong.each do |coding, bytes|

@@ -166,6 +166,7 @@ module Trunkline
         # the bytes after the end, on JRuby nothing.
         def self.inflate_piece(zlib, piece, &block)
           zlib.inflate(piece, &block)
+          take_pending(zlib, &block) if zlib.avail_out.zero? && RUBY_ENGINE != "jruby"
           rest = zlib.flush_next_out
           block.call(rest) unless rest.empty? || zlib.finished?
         rescue Zlib::Error
@@ -173,7 +174,21 @@ module Trunkline
           block.call(decoded) unless decoded.empty?
           raise Failure, :CODING_DATA
         end
-        private_class_method :inflate_piece
+
+        # When the input was used up with the buffer exactly full, zlib may hold back more output, up to 258 bytes of a
+        # repetition. CRuby calls it without input only for what it takes to be the end of the data.
+        def self.take_pending(zlib, &block)
+          until zlib.finished?
+            before = zlib.total_out
+            yield zlib.flush_next_out
+            begin
+              zlib.inflate(nil, &block)
+            rescue Zlib::BufError
+              break if zlib.total_out == before
+            end
+          end
+        end
+        private_class_method :inflate_piece, :take_pending
 
         # @param values [Array<String>] the values of Content-Encoding
         # @param limit [Integer] maximum of decoded bytes; 0: no limit

@@ -123,13 +123,22 @@ module Trunkline
           return if @input.bytesize < 3
 
           head = @input.byteslice(0, 3).unpack("CCC").each_with_index.sum { |byte, at| byte << (8 * at) }
-          raise Failure, :CODING_DATA if head[1, 2] == 3 || head >> 3 > @block_limit
+          size = head >> 3
+          bytes = take(3 + stored_bytes(head[1, 2], size)) or return
+          raise Failure, :CODING_DATA if size > @block_limit
 
-          bytes = take(3 + (head[1, 2] == 1 ? 1 : head >> 3)) or return
           unpack(bytes, &piece)
           return true if head[0].zero?
 
           @has_checksum ? continue_with(:checksum) : end_frame
+        end
+
+        # A block of type 1 is one byte, which is repeated.
+        # @return [Integer] number of bytes of the block without its head
+        def stored_bytes(type, size)
+          raise Failure, :CODING_DATA if type == 3 || (type != 1 && size > @block_limit)
+
+          type == 1 ? 1 : size
         end
 
         def unpack(bytes)
