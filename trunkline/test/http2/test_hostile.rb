@@ -65,6 +65,21 @@ class TestHostile < HTTP2Test
     end
   end
 
+  # It arrives together with the response, and only its first bytes: the connection must not be used again.
+  def test_a_header_section_that_begins_behind_the_end_of_a_stream
+    end_of_stream = Frame::END_HEADERS | Frame::END_STREAM
+    server = serve_frames do |stream|
+      next stream.answer if stream.target == "/next"
+
+      response = [0, 1, 1, end_of_stream, stream.id, 0x88].pack("CnCCNC")
+      stream.connection.raw(response + [0, 5, 1, Frame::END_HEADERS, stream.id].pack("CnCCN"))
+    end
+    http = h2_client(server.url, timeout: 10)
+    assert_equal 200, http.get("/").status
+    assert_equal "ok", http.get("/next").body
+    assert_equal 2, server.connection_count
+  end
+
   # Malformed responses (RFC 9113 8.1.1), which fail only their own stream.
   MALFORMED = {
     without_a_status: [%w[x-a b]],

@@ -77,7 +77,7 @@ module Trunkline
             check_form(length, type, flags)
             check_continuation(type, id)
             check_opened(type, id) if %i[data headers].include?(type)
-            @begun_id = id if type == :headers
+            check_section(id) if type == :headers
             return late_data(length) if type == :data && length.positive? && !@streams.key?(id)
 
             flood("frames that carry nothing") if (@idle_frames += 1) > Session::IDLE_FRAMES
@@ -97,6 +97,13 @@ module Trunkline
             older = @input.byteslice(@at, 7) == "HTTP/1."
             raise Violation.new(:HTTP2_NOT_SPOKEN, :PROTOCOL_ERROR,
                                 older ? "it answered in HTTP/1" : "it did not begin with SETTINGS")
+          end
+
+          # A header section for a stream that has ended is an error as soon as it begins (RFC 9113 5.1).
+          def check_section(id)
+            @begun_id = id
+            stream = @streams[id] or return late_head
+            protocol_error("HEADERS behind the end of a stream", :STREAM_CLOSED) if stream.ended
           end
 
           # Nothing may come between the frames of a header section (RFC 9113 4.3).
@@ -247,10 +254,7 @@ module Trunkline
             section = stream&.new_section
             @decoder.decode(@section) { |name, value| section&.add(name, value) }
             @section = @section_id = nil
-            return late_head if stream.nil?
-
-            protocol_error("HEADERS behind the end of a stream", :STREAM_CLOSED) if stream.ended
-            end_section(stream, section, @section_flags.anybits?(Frame::END_STREAM))
+            end_section(stream, section, @section_flags.anybits?(Frame::END_STREAM)) if stream
           end
 
           def end_section(stream, section, ends_stream)
