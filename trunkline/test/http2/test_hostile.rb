@@ -80,6 +80,20 @@ class TestHostile < HTTP2Test
     assert_equal 2, server.connection_count
   end
 
+  # Only frames of open streams are looked into.
+  def test_padding_without_a_frame_for_a_stream_that_has_ended
+    server = serve_frames do |stream|
+      next stream.answer if stream.target == "/next"
+
+      response = [0, 1, 1, Frame::END_HEADERS | Frame::END_STREAM, stream.id, 0x88].pack("CnCCNC")
+      stream.connection.raw(response + [0, 0, 0, Frame::PADDED, stream.id].pack("CnCCN"))
+    end
+    http = h2_client(server.url, timeout: 10)
+    assert_equal 200, http.get("/").status
+    assert_equal "ok", http.get("/next").body
+    assert_equal 1, server.connection_count
+  end
+
   # Malformed responses (RFC 9113 8.1.1), which fail only their own stream.
   MALFORMED = {
     without_a_status: [%w[x-a b]],

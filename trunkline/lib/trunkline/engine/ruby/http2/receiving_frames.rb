@@ -181,10 +181,10 @@ module Trunkline
           def take_data(flags, id, payload)
             stream = @streams[id]
             protocol_error("DATA beyond the window", :FLOW_CONTROL_ERROR) if payload.bytesize > @receive_window
-            body = without_padding(flags, payload)
             credit(payload.bytesize)
             return if stream.nil?
 
+            body = without_padding(flags, payload)
             protocol_error("DATA behind the end of a stream", :STREAM_CLOSED) if stream.ended
             return refuse(stream, :HTTP2_PROTOCOL, :FLOW_CONTROL_ERROR) if payload.bytesize > stream.receive_window
 
