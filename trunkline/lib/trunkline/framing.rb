@@ -16,6 +16,10 @@ module Trunkline
 
     CONNECTION = /\A(?:close|keep-alive)\z/i
     HOST = /\A[A-Za-z0-9\-._:\[\]]+\z/
+    LENGTH = /\A\d{1,18}\z/
+    # The names that are checked, by their number of bytes, which all differ.
+    CHECKED = [*RESERVED.keys, "connection", "content-length", "host"].to_h { |name| [name.bytesize, name] }.freeze
+    private_constant :CONNECTION, :HOST, :LENGTH, :CHECKED
 
     module_function
 
@@ -23,22 +27,31 @@ module Trunkline
     # @raise [InvalidRequest] for a field that the client sets itself, a repeated Host or Content-Length, or an invalid
     #   value
     def check(pairs)
-      once(pairs, "host")
-      once(pairs, "content-length")
-      pairs.each do |name, value|
-        next if value.nil?
+      given = pairs.filter_map { |name, value| checked(name)&.then { |known| [known, name, value] } }
+      return if given.empty?
 
-        case name.downcase
-        when *RESERVED.keys then raise InvalidRequest, "headers: #{name} #{RESERVED[name.downcase]}"
-        when "connection" then one_of(name, value, CONNECTION, "close or keep-alive")
-        when "content-length" then one_of(name, value, /\A\d{1,18}\z/, "a number of bytes")
-        when "host" then one_of(name, value, HOST, "one host, or host:port")
-        end
+      once(given, "host")
+      once(given, "content-length")
+      given.each { |known, name, value| check_value(known, name, value) unless value.nil? }
+    end
+
+    # @return [String, nil] the name in lower case; nil: a field of this name is not checked
+    def checked(name)
+      known = CHECKED[name.bytesize]
+      known if known && name.casecmp?(known)
+    end
+
+    def check_value(known, name, value)
+      case known
+      when "connection" then one_of(name, value, CONNECTION, "close or keep-alive")
+      when "content-length" then one_of(name, value, LENGTH, "a number of bytes")
+      when "host" then one_of(name, value, HOST, "one host, or host:port")
+      else raise InvalidRequest, "headers: #{name} #{RESERVED[known]}"
       end
     end
 
-    def once(pairs, name)
-      return unless pairs.count { |field, _| field.casecmp?(name) } > 1
+    def once(given, name)
+      return unless given.count { |known, _| known == name } > 1
 
       raise InvalidRequest, "headers: #{name}: must be given once at most (RFC 9112 3.2, 6.3)"
     end
@@ -46,6 +59,6 @@ module Trunkline
     def one_of(name, value, pattern, allowed)
       raise InvalidRequest.of("headers: #{name}", value, allowed) unless pattern.match?(value.b)
     end
-    private_class_method :once, :one_of
+    private_class_method :checked, :check_value, :once, :one_of
   end
 end

@@ -17,9 +17,6 @@ module Trunkline
     NAME_BYTES = 65_535
     # @api private
     FORBIDDEN = /[\x00-\x08\x0a-\x1f\x7f]/n
-    # White space around a value is not part of it (RFC 9110 5.5).
-    PADDED = /\A[ \t]|[ \t]\z/n
-    private_constant :PADDED
 
     # Fields whose values are credentials: they are sent only to the origin that they were set for.
     CREDENTIALS = %w[authorization cookie proxy-authorization x-api-key].freeze
@@ -46,14 +43,16 @@ module Trunkline
       # @api private
       def pairs(headers)
         checked_pairs(headers) if collection(headers).is_a?(Array)
-        headers.each_with_object([]) do |(name, value), pairs|
+        pairs = []
+        headers.each do |name, value|
           name = field_name(name)
           if value.is_a?(Array)
             value.each { |one| pairs << [name, field_value(name, one)].freeze }
           else
             pairs << [name, value.nil? ? nil : field_value(name, value)].freeze
           end
-        end.freeze
+        end
+        pairs.freeze
       end
 
       # @return [Hash, Headers, Array] the argument; its elements are not checked
@@ -152,8 +151,11 @@ module Trunkline
           raise InvalidRequest, "headers: #{name}: must have no CR, LF, NUL or other control characters in its value"
         end
 
-        bytes.match?(PADDED) ? OWS.strip(text) : frozen(text)
+        padded?(bytes) ? OWS.strip(text) : frozen(text)
       end
+
+      # White space around a value is not part of it (RFC 9110 5.5).
+      def padded?(bytes) = bytes.start_with?(" ", "\t") || bytes.end_with?(" ", "\t")
 
       def frozen(text)
         text.frozen? ? text : text.dup.freeze

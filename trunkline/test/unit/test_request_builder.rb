@@ -45,6 +45,19 @@ class TestRequestBuilder < UnitTest
     assert one.build("GET", "http://a.test/", nil, :streamed).streaming?
   end
 
+  def test_fields_of_a_call_do_not_apply_to_later_calls
+    one = builder(expect: { above: 10 })
+    fields = ->(method, **call) { one.build(method, "http://a.test/", call, :buffered).headers.to_a }
+    first = [fields.call("GET"), fields.call("POST"), fields.call("PUT", json: [1])]
+    assert_includes fields.call("PUT", json: ["a" * 10]), %w[Expect 100-continue]
+    [{ headers: { "X-A" => "1" } }, { bearer: "a" }, { basic: %w[a b] }, { form: { a: 1 } }, { body: "abc" },
+     { json: 1, headers: { "Content-Type" => "application/x-json", "Connection" => "close" } }].each do |call|
+      refute_includes first, fields.call("PUT", **call), call
+      one.build("GET", "http://user:password@a.test/", call, :upgrade) unless call.key?(:headers)
+      assert_equal first, [fields.call("GET"), fields.call("POST"), fields.call("PUT", json: [1])], call
+    end
+  end
+
   def test_references_that_must_be_resolved
     paths = { "/a/../b" => "/b", "./c" => "/d/c", "/.e" => "/.e", "/g:h" => "/g:h" }
     paths.each { |given, path| assert_equal path, request("GET", given, base: "http://a.test/d/").target, given }

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "composition"
 require_relative "config"
 require_relative "origin"
 require_relative "request"
@@ -30,9 +31,22 @@ module Trunkline
     private_constant :CONTENT_NAMES, :MODES, :METHODS, :ORIGIN, :HTTPS_BYTES, :UNSENDABLE, :BROKEN_ESCAPE,
                      :UNUSUAL_REFERENCE, :ORIGINS_MOST, :JSON_TYPE
 
-    # The destination of a request. userinfo: the Authorization value from its URL; sendable: whether the target has
-    # only characters that can be sent.
-    Destination = Struct.new(:origin, :target, :uri, :userinfo, :sendable) { include Redacted }
+    # The destination of a request. Not a Struct, which JRuby creates more slowly.
+    class Destination
+      include Redacted
+
+      # userinfo: the Authorization value from its URL; sendable: whether the target has only characters that can be
+      # sent.
+      attr_accessor :origin, :target, :uri, :userinfo, :sendable
+
+      def initialize(origin, target, uri, sendable)
+        @origin = origin
+        @target = target
+        @uri = uri
+        @userinfo = nil
+        @sendable = sendable
+      end
+    end
     # The content of a request.
     Payload = Struct.new(:content, :type, :json, :multipart, :given) do
       include Redacted
@@ -44,11 +58,8 @@ module Trunkline
         content.length || -1
       end
     end
-    # The header fields as they are sent; whether to wait for 100 (Continue) before the content, and whether the
-    # connection is closed afterwards.
-    Lines = Struct.new(:text, :expects, :close) { include Redacted }
     NO_CONTENT = Payload.new(nil, nil, false, false, false).freeze
-    private_constant :Destination, :Payload, :Lines, :NO_CONTENT
+    private_constant :Destination, :Payload, :NO_CONTENT
 
     # Returns whether all options belong to the call, and none is computed for each request.
     def self.per_call?(options)
@@ -89,7 +100,8 @@ module Trunkline
       credentials = authorization(bearer, basic) unless bearer.nil? && basic.nil?
       request = Request._allocate
       request._take(call_options(options, mode, payload))
-      compose(request, method, destination, query, payload, fields_of(destination, payload, options, credentials))
+      composition = composition_for(destination, payload, options, credentials, mode)
+      compose(request, method, destination, query, payload, composition)
     end
 
     def next_unusual(locations, from)
@@ -112,7 +124,8 @@ module Trunkline
       method = usual_method(method, payload)
       other = Request._allocate
       other._take(request._options.merge(progress: content && request.progress))
-      compose(other, method, destination, "", payload, [checked_pairs(fields)])
+      composition = Composition.new(destination.origin, [checked_pairs(fields)], @facts, other._upgrades?)
+      compose(other, method, destination, "", payload, composition)
     end
 
     def raw(method, url, target, fields, content, length, streaming)
@@ -142,7 +155,8 @@ module Trunkline
       @default_call_options = MODES.to_h do |mode|
         [mode, build_call_options({}, mode, NO_CONTENT).freeze]
       end.freeze
-      @plain_lines = {}.compare_by_identity
+      @plain_compositions = {}.compare_by_identity
+      @json_compositions = {}.compare_by_identity
       self
     end
 
@@ -173,12 +187,12 @@ module Trunkline
         slash = location.index("/", HTTPS_BYTES) || location.bytesize
         origin = @origins[location.byteslice(0, slash)] and absolute_destination(origin, location, slash)
       elsif usual_reference?(location)
-        Destination.new(base_origin, "#{folder_before(location)}#{location}", nil, nil, true)
+        Destination.new(base_origin, "#{folder_before(location)}#{location}", nil, true)
       end
     end
 
     def base_destination
-      target = @facts[:base_target] and Destination.new(base_origin, target)
+      target = @facts[:base_target] and Destination.new(base_origin, target, nil, false)
     end
 
     def usual_reference?(location)
@@ -199,7 +213,7 @@ module Trunkline
     # @param at [Integer] where the path begins; the URL's length: the path is empty
     def absolute_destination(origin, location, at)
       target = at == location.bytesize ? "/" : location.byteslice(at, location.bytesize - at)
-      Destination.new(origin, target, nil, nil, true) if sendable?(target)
+      Destination.new(origin, target, nil, true) if sendable?(target)
     end
 
     def folder_before(reference)
@@ -224,7 +238,7 @@ module Trunkline
       destination
     end
 
-    def destination_of_url(url) = Destination.new(origin_of(url), url.target, url)
+    def destination_of_url(url) = Destination.new(origin_of(url), url.target, url, false)
 
     def origin_of(url)
       @origins[url.origin] || remember_origin(url.origin, open_origin(url))
@@ -303,15 +317,34 @@ module Trunkline
 
     # ---- fields ----
 
-    # @return [Array<Array>] groups of pairs: a field replaces fields of its name in earlier groups
-    def fields_of(destination, payload, options, credentials)
-      groups = [client_pairs(destination.origin)]
-      url_credentials = destination.userinfo || destination.origin.authorization
+    def composition_for(destination, payload, options, credentials, mode)
+      known = known_compositions(destination, payload, options, credentials, mode) or
+        return composition_of(destination, payload, options, credentials, mode)
+
+      origin = destination.origin
+      known[origin] || Memo.keep(known, ORIGINS_MOST, origin, composition_of(destination, payload, options, nil, mode))
+    end
+
+    # Most requests have no fields of their own, and no content or JSON: those to one origin share a Composition.
+    # @return [Hash{Origin => Composition}, nil]
+    def known_compositions(destination, payload, options, credentials, mode)
+      return if credentials || destination.userinfo || gives_headers?(options) || mode == :upgrade
+      return @plain_compositions unless payload.given
+
+      @json_compositions if payload.json
+    end
+
+    def gives_headers?(options) = options.key?(:headers) && options[:headers] != NO_OPTIONS
+
+    def composition_of(destination, payload, options, credentials, mode)
+      origin = destination.origin
+      groups = [client_pairs(origin)]
+      url_credentials = destination.userinfo || origin.authorization
       groups << [["Authorization", url_credentials]] if url_credentials
       groups << content_pairs(payload) if payload.given
-      groups << call_pairs(options[:headers], payload) if options.key?(:headers) && options[:headers] != NO_OPTIONS
+      groups << call_pairs(options[:headers], payload) if gives_headers?(options)
       groups << [["Authorization", credentials]] if credentials
-      groups
+      Composition.new(origin, groups, @facts, mode == :upgrade)
     end
 
     def client_pairs(origin)
@@ -353,33 +386,16 @@ module Trunkline
 
     # ---- the head ----
 
-    def compose(request, method, destination, query, payload, groups)
+    def compose(request, method, destination, query, payload, composition)
       unless query.empty?
         destination.uri = nil
         destination.target = with_query(destination.target, query)
         destination.sendable = false
       end
-      plain = groups.size == 1 && groups.first.equal?(@client_fields) && !payload.given && !request._upgrades?
-      if plain && PLAIN_METHODS.key?(method) && (lines = plain_lines(destination.origin))
-        return request._compose(self, destination, method, nil, 0, lines)
-      end
-
-      composed = Composition.new(method, destination.origin, payload, groups, @facts, request._upgrades?)
-      length = composed.length
-      refuse_length(composed.declared, payload.length) unless length
-      request._compose(self, destination, method, payload.content, length, lines_of(composed))
-    end
-    PLAIN_METHODS = { "GET" => true, "HEAD" => true, "DELETE" => true }.freeze
-    private_constant :PLAIN_METHODS
-
-    def lines_of(composed) = Lines.new(composed.lines.freeze, composed.expects?, composed.close?)
-
-    # @return [Lines, nil] the fields of a request that has only the client's fields
-    def plain_lines(origin)
-      @plain_lines.fetch(origin) do
-        composed = Composition.new("GET", origin, NO_CONTENT, [@client_fields], @facts, false)
-        Memo.keep(@plain_lines, ORIGINS_MOST, origin, (lines_of(composed) unless composed.declared))
-      end
+      length = composition.length(payload)
+      refuse_length(composition.declared, payload.length) unless length
+      lines = composition.lines(method, payload, length)
+      request._compose(self, destination, method, payload.content, length, lines)
     end
 
     # Appends to a query that the target already has.
@@ -388,94 +404,5 @@ module Trunkline
 
       target.end_with?("?") && target.index("?") == target.bytesize - 1 ? "#{target}#{query}" : "#{target}&#{query}"
     end
-
-    # The fields of one request, in the order in which they are sent.
-    class Composition
-      include Redacted
-
-      METHODS_WITH_LENGTH = %w[POST PUT PATCH].freeze
-      UNCODED = %w[accept-encoding range].freeze
-      private_constant :METHODS_WITH_LENGTH, :UNCODED
-
-      # @return [Integer, nil] the value of a Content-Length field
-      attr_reader :declared
-
-      def initialize(method, origin, payload, groups, facts, upgrades)
-        @method = method
-        @origin = origin
-        @payload = payload
-        @facts = facts
-        @upgrades = upgrades
-        @decode = facts[:decode]
-        @expect = payload.given && !facts[:expect_above].nil?
-        @host = origin.authority
-        @close = false
-        @pairs = merge(groups)
-        note_fields
-      end
-
-      # @return [Integer, nil] bytes of the content, -1: chunked; nil: the Content-Length field contradicts the content
-      def length
-        known = @payload.length
-        return known unless @declared
-
-        @declared if known.negative? || known == @declared
-      end
-
-      def close? = @close
-
-      # Content of unknown length counts as larger than any limit.
-      def expects?
-        @expect && (length.negative? || length > @facts[:expect_above])
-      end
-
-      # @return [String]
-      def lines
-        text = "Host: #{@host}\r\n".b
-        @pairs.each do |name, value|
-          text << name.b << ": " << value.b << "\r\n" unless value.nil? || sent_separately?(name)
-        end
-        text << "Connection: Upgrade\r\nUpgrade: websocket\r\n" if @upgrades
-        text << "Accept-Encoding: " << Engine::CODINGS << "\r\n" if @decode
-        put_framing(text)
-      end
-
-      private
-
-      # A nil value also replaces earlier fields.
-      def merge(groups)
-        return groups.first if groups.size == 1
-
-        groups.each_with_index.flat_map do |pairs, index|
-          later = groups.drop(index + 1)
-          pairs.reject { |name, _| later.any? { |others| others.any? { |other, _| other.casecmp?(name) } } }
-        end
-      end
-
-      def sent_separately?(name) = name.casecmp?("host") || name.casecmp?("content-length")
-
-      def note_fields
-        @pairs.each { |name, value| note_field(name.downcase, value) }
-      end
-
-      def note_field(name, value)
-        case name
-        when "host" then @host = value || @origin.authority
-        when "content-length" then @declared = value&.to_i
-        when *UNCODED then @decode = false
-        when "expect" then @expect = false
-        when "connection" then @close = true if value && CommaList.include?(value, "close")
-        end
-      end
-
-      def put_framing(text)
-        return text unless @payload.given || METHODS_WITH_LENGTH.include?(@method)
-
-        text << (length.negative? ? "Transfer-Encoding: chunked\r\n" : "Content-Length: #{length}\r\n")
-        text << "Expect: 100-continue\r\n" if expects?
-        text
-      end
-    end
-    private_constant :Composition
   end
 end
