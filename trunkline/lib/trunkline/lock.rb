@@ -14,19 +14,25 @@ module Trunkline
       @handler = nil
     end
 
-    # @yield [in_handler] while no other thread is in a block of this lock
-    # @yieldparam in_handler [true, nil] true in a signal handler
-    # @return [Object] what the block returns
-    def synchronize
-      entered = false
-      @mutex.synchronize do
-        entered = true
-        yield
-      end
-    rescue ThreadError => error
-      raise if entered || !error.message.include?("trap context")
+    # @!method synchronize
+    #   @yield [in_handler] while no other thread is in a block of this lock
+    #   @yieldparam in_handler [true, nil] true in a signal handler
+    #   @return [Object] what the block returns
+    if RUBY_ENGINE == "jruby"
+      # JRuby runs signal handlers in a thread of their own.
+      def synchronize(&block) = @mutex.synchronize(&block)
+    else
+      def synchronize
+        entered = false
+        @mutex.synchronize do
+          entered = true
+          yield
+        end
+      rescue ThreadError => error
+        raise if entered || !error.message.include?("trap context")
 
-      in_handler { yield true }
+        in_handler { yield true }
+      end
     end
 
     # Waits within a block of #synchronize, and releases the lock while it waits. May return early.

@@ -14,6 +14,7 @@ module FramingTable
 
   VALID = {
     content_length: [head("Content-Length: 2") + "ok", "ok"],
+    length_with_zeros: [head("Content-Length: 002") + "ok", "ok"],
     chunk_extension: [CHUNKED + "2;a=b;c=\"d\"\r\nok\r\n0;e\r\n\r\n", "ok"],
     chunked_with_trailers: [CHUNKED + "2\r\nok\r\n0\r\nX-A: 1\r\nX-B: 2\r\n\r\n", "ok"],
     early_hints_first: ["HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + head("Content-Length: 2") + "ok", "ok"],
@@ -49,6 +50,8 @@ module FramingTable
   BAD_LENGTHS = {
     lengths_that_differ: head("Content-Length: 2", "Content-Length: 5") + "ok",
     length_with_plus: head("Content-Length: +2") + "ok",
+    length_with_minus: head("Content-Length: -0") + "ok",
+    length_with_underscore: head("Content-Length: 0_2") + "ok",
     length_and_chunked: head("Content-Length: 2", "Transfer-Encoding: chunked") + "2\r\nok\r\n0\r\n\r\n",
     chunked_in_http_1_0: "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
     gzip_then_chunked: head("Transfer-Encoding: gzip, chunked") + "2\r\nok\r\n0\r\n\r\n"

@@ -31,6 +31,14 @@ module Trunkline
           raise reset_failure(error, :read)
         end
 
+        # @param buffer [Java::JavaNio::ByteBuffer] may receive bytes; then the channel is of no more use
+        # @return [Boolean] whether the connection is open, and no bytes have arrived
+        def quiet?(buffer)
+          @channel.read(buffer).zero?
+        rescue Java::JavaIo::IOException
+          false
+        end
+
         # @param buffer [Java::JavaNio::ByteBuffer] the bytes that the socket accepts are consumed from it
         # @return [Integer]
         # @raise [Failure]

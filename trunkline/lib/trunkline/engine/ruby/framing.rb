@@ -17,7 +17,7 @@ module Trunkline
         private_constant :CHUNK_LINE, :MOST_DIGITS, :HIGHEST
 
         # @return [Boolean] whether a response has no body, whatever its fields say (RFC 9110 6.4.1; RFC 9112 6.3)
-        def self.bodiless?(status, head_request:)
+        def self.bodiless?(status, head_request)
           head_request || status < 200 || status == 204 || status == 304
         end
 

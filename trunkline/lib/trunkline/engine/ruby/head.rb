@@ -90,7 +90,7 @@ module Trunkline
         end
 
         # See Framing.bodiless?.
-        def bodiless? = Framing.bodiless?(@status, head_request: @head_request)
+        def bodiless? = Framing.bodiless?(@status, @head_request)
 
         private
 
@@ -261,10 +261,14 @@ module Trunkline
         def elements(value) = value.include?(",") ? CommaList.elements(value) : [value]
 
         def connection_options(value)
-          elements(value).each do |one|
-            @close = true if same?(one, "close")
-            @keep_alive = true if same?(one, "keep-alive")
-          end
+          return connection_option(value) unless value.include?(",")
+
+          CommaList.elements(value).each { |one| connection_option(one) }
+        end
+
+        def connection_option(text)
+          @close = true if same?(text, "close")
+          @keep_alive = true if same?(text, "keep-alive")
         end
 
         # Uses the smallest of several timeouts; malformed ones are ignored.
@@ -286,8 +290,9 @@ module Trunkline
         end
 
         def take_one_length(text)
-          length = text.empty? || NO_DIGIT.match?(text) ? -1 : text.to_i
-          return :LENGTH_INVALID if length.negative? || length > 0x7fff_ffff_ffff_ffff
+          length = text.to_i
+          valid = length.to_s == text || !(text.empty? || NO_DIGIT.match?(text)) # the comparison is the faster check
+          return :LENGTH_INVALID if !valid || length.negative? || length > 0x7fff_ffff_ffff_ffff
           return :LENGTH_CONFLICT if @content_length >= 0 && @content_length != length
 
           @content_length = length

@@ -21,8 +21,9 @@ module Trunkline
 
         attr_reader :id, :exchange, :state, :response, :tag
         # Whether it was cancelled while it was served; whether its Response was added to the results; when to step it
-        # even without an event; the socket and events that it waits for; whether it is in @runnable.
-        attr_accessor :cancelled, :delivered, :due, :socket, :events, :runnable
+        # even without an event; the socket and events that it waits for, and what the Watch identifies them by; whether
+        # it is in @runnable; whether it is no longer one of the Multi's.
+        attr_accessor :cancelled, :delivered, :due, :socket, :events, :watched, :runnable, :removed
 
         def initialize(id, state, response, tag)
           @id = id
@@ -209,34 +210,31 @@ module Trunkline
       def serve_all(runnable)
         while (entry = runnable.shift)
           entry.runnable = false
-          serve(entry) if @entries.key?(entry.id)
+          serve(entry) unless entry.removed
         end
       ensure
         @runnable.concat(runnable)
       end
 
+      # A StandardError of the program's code is the result of that call alone.
       def serve(entry)
         @served = entry
         completed = false
-        step_or_fail(entry)
+        step(entry)
+        completed = true
+      rescue StandardError => error
+        raise if Interrupts.ended_by?(error)
+
+        finish_entry(entry, error)
         completed = true
       ensure
         @served = nil
         end_serving(entry, completed)
       end
 
-      # A StandardError of the program's code is the result of that call alone.
-      def step_or_fail(entry)
-        step(entry)
-      rescue StandardError => error
-        raise if Interrupts.ended_by?(error)
-
-        finish_entry(entry, error)
-      end
-
       # After an exit, a throw, a kill or an interrupt the exchange is aborted, and the next run returns its failure.
       def end_serving(entry, completed)
-        return unless @entries.key?(entry.id)
+        return if entry.removed
 
         @shares ||= entry.exchange.shared?
         return remove(entry) if entry.cancelled
@@ -316,6 +314,7 @@ module Trunkline
 
       def remove(entry)
         @entries.delete(entry.id)
+        entry.removed = true
         @hold.remove(entry.exchange)
         unwatch(entry)
         entry.state.finish
@@ -341,22 +340,24 @@ module Trunkline
       def watch_socket(entry, socket, events)
         entry.socket = socket
         entry.events = events
-        @watch.add(entry, socket, events)
+        entry.watched = @watch.add(entry, socket, events)
       end
 
       def unwatch(entry)
         @checked_entries.delete(entry)
         return unless entry.socket
 
-        @watch.remove(entry, entry.socket)
+        @watch.remove(entry, entry.watched)
         entry.socket = nil
       end
 
       def wait(until_then)
         return fail_all_after_fork unless @pid == Ruby.pid
 
-        due = [@next_due, until_then].min
-        timeout = [due - Ruby.now, 0].max
+        due = until_then
+        due = @next_due if @next_due < due # faster than Array#min on JRuby
+        timeout = due - Ruby.now
+        timeout = 0 if timeout.negative?
         timeout = nil if timeout > Ruby::LONG
         others = @checked_entries.empty? ? NONE : @checked_entries.each_key.flat_map { |entry| sockets_of(entry) }
         others = @watch.wait(others, timeout) { |entry| make_runnable(entry) }

@@ -94,7 +94,7 @@ module Trunkline
           @events = :read
           reads = 0
           while reads <= READS_AT_ONCE
-            result = parse_input(now)
+            result = @head || !input_empty? ? parse_input(now) : :wait
             return result unless result == :wait
             break if reads.positive? && !@again
 

@@ -39,11 +39,7 @@ module Trunkline
           count.zero? && !bytes.empty? ? :wait_writable : count
         end
 
-        def quiet?
-          read_most(@size).zero?
-        rescue Failure
-          false
-        end
+        def quiet? = @channel.quiet?(@buffer)
 
         def close(_notify)
           super

@@ -9,23 +9,25 @@ module Trunkline
       # one during that wait, in the middle of a step: Thread.handle_interrupt does not defer Fiber#raise. A connection
       # that the step had taken would stay in use for ever. A block of this lock must not switch fibers.
       class StepLock < Lock
-        # An alias, because `super` is slow on JRuby.
-        alias wait_and_synchronize synchronize
-        private :wait_and_synchronize
+        if Fiber.respond_to?(:current_scheduler)
+          # An alias, because `super` is slow on JRuby.
+          alias wait_and_synchronize synchronize
+          private :wait_and_synchronize
 
-        def synchronize(&block)
-          return wait_and_synchronize(&block) unless Ruby.scheduler
+          def synchronize(&block)
+            return wait_and_synchronize(&block) unless Ruby.scheduler
 
-          until @mutex.try_lock
-            # raises, or runs the block of a signal handler
-            return wait_and_synchronize(&block) if @mutex.owned?
+            until @mutex.try_lock
+              # raises, or runs the block of a signal handler
+              return wait_and_synchronize(&block) if @mutex.owned?
 
-            Thread.pass
-          end
-          begin
-            yield
-          ensure
-            @mutex.unlock
+              Thread.pass
+            end
+            begin
+              yield
+            ensure
+              @mutex.unlock
+            end
           end
         end
       end

@@ -25,10 +25,11 @@ module Trunkline
 
         # @param entry [Object] the only entry that waits for the socket
         # @param events [:read, :write, :both]
-        # @return [void]
+        # @return [Object] for #remove
         def add(entry, socket, events)
           @reading[socket] = entry unless events == :write
           @writing[socket] = entry unless events == :read
+          socket
         end
 
         # @return [void]

@@ -147,7 +147,7 @@ module Trunkline
           def length_of(section)
             return -1 if @connects
 
-            Framing.bodiless?(section.status, head_request: @head_request) ? 0 : section.content_length
+            Framing.bodiless?(section.status, @head_request) ? 0 : section.content_length
           end
         end
       end

@@ -335,7 +335,7 @@ module Trunkline
           end
 
           def bodiless?(status)
-            Framing.bodiless?(status, head_request: @request.method == "HEAD") ||
+            Framing.bodiless?(status, @request.method == "HEAD") ||
               (@request._upgrades? && status < 300)
           end
 
