@@ -80,6 +80,20 @@ class TestHostile < HTTP2Test
     assert_equal 2, server.connection_count
   end
 
+  # The priority comes before the section, and is incomplete.
+  def test_a_header_section_that_has_not_begun
+    server = serve_frames do |stream|
+      next stream.answer if stream.target == "/next"
+
+      response = [0, 1, 1, Frame::END_HEADERS | Frame::END_STREAM, stream.id, 0x88].pack("CnCCNC")
+      stream.connection.raw(response + [0, 6, 1, Frame::PRIORITY, 99, 0].pack("CnCCNn"))
+    end
+    http = h2_client(server.url, timeout: 1)
+    assert_equal 200, http.get("/").status
+    assert_raises(Trunkline::Error) { http.get("/next") }
+    assert_equal 1, server.connection_count
+  end
+
   # Only frames of open streams are looked into.
   def test_padding_without_a_frame_for_a_stream_that_has_ended
     server = serve_frames do |stream|

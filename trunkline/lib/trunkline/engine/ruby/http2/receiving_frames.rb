@@ -35,6 +35,7 @@ module Trunkline
           def prepare_receiving
             @rest = String.new
             @head = nil
+            @section_begins = false # whether the head of a HEADERS frame has come, and its section was not checked
             @idle_frames = @late_data = @uncredited = 0
             @any_closed_early = false # whether a stream was closed before its response had ended
             @receive_window = Session::CONNECTION_WINDOW
@@ -59,7 +60,9 @@ module Trunkline
           def frame?
             return false if @head.nil? && !head?
 
-            @input.bytesize - @at >= Frame::HEAD_BYTES + @head.first
+            come = @input.bytesize - @at - Frame::HEAD_BYTES
+            check_section(come) if @section_begins
+            come >= @head.first
           end
 
           def head?
@@ -76,8 +79,9 @@ module Trunkline
             check_first(type, flags) unless @settings_begun
             check_form(length, type, flags)
             check_continuation(type, id)
-            check_opened(type, id) if %i[data headers].include?(type)
-            check_section(id) if type == :headers
+            check_opened(type, id) if type == :data
+            @section_begins = type == :headers
+            @begun_id = id if @section_begins
             return late_data(length) if type == :data && length.positive? && !@streams.key?(id)
 
             flood("frames that carry nothing") if (@idle_frames += 1) > Session::IDLE_FRAMES
@@ -99,9 +103,16 @@ module Trunkline
                                 older ? "it answered in HTTP/1" : "it did not begin with SETTINGS")
           end
 
-          # A header section for a stream that has ended is an error as soon as it begins (RFC 9113 5.1).
-          def check_section(id)
-            @begun_id = id
+          # A header section for a stream that has ended is an error as soon as it begins (RFC 9113 5.1), after the
+          # fields before it (RFC 9113 6.2).
+          # @param come [Integer] bytes of the frame after its head that have come
+          def check_section(come)
+            length, type, flags, id = @head
+            before = (flags.anybits?(Frame::PADDED) ? 1 : 0) + (flags.anybits?(Frame::PRIORITY) ? 5 : 0)
+            return if come < before && come < length
+
+            @section_begins = false
+            check_opened(type, id)
             stream = @streams[id] or return late_head
             protocol_error("HEADERS behind the end of a stream", :STREAM_CLOSED) if stream.ended
           end
