@@ -40,11 +40,14 @@ module Trunkline
       def next
         return unless @more.call
 
-        case @kind
-        when "distinct" then @call.dup.tap { |call| call.path = "#{@call.path}#{@mark}#{Calls.number}" }
-        when "json" then @call.dup.tap { |call| call.body = JSON.generate(order(Calls.number)) }
-        else @call
+        return @call if @kind == "repeated"
+
+        call = @call.dup
+        if @kind == "distinct" then call.path = "#{@call.path}#{@mark}#{Calls.number}"
+        else
+          call.body = JSON.generate(order(Calls.number))
         end
+        call
       end
 
       # Reads the body of a response as the caller of such a call would.

@@ -54,7 +54,8 @@ module Trunkline
         Requests = Struct.new(:calls, :due, :rate, :started, :number) do
           def next_request
             call = calls.next or return
-            request = [call.verb, call.path, { headers: call.headers, body: call.body }.compact]
+            body = call.body
+            request = [call.verb, call.path, body ? { headers: call.headers, body: body } : { headers: call.headers }]
             note(request) if rate
             request
           end
