@@ -44,6 +44,8 @@ class TestHostile < HTTP2Test
     ping_on_a_stream: ->(c, id) { c.frame(:ping, 0, id, "12345678") },
     goaway_on_a_stream: ->(c, id) { c.frame(:goaway, 0, id, "\0" * 8) },
     goaway_of_7_bytes: ->(c, _) { c.frame(:goaway, 0, 0, "\0" * 7) },
+    goaway_for_a_stream_of_the_server: ->(c, _) { c.frame(:goaway, 0, 0, [2, 0].pack("NN")) },
+    goaway_for_more_streams_than_before: ->(c, _) { [1, 3].each { |id| c.frame(:goaway, 0, 0, [id, 0].pack("NN")) } },
     window_update_of_nothing: ->(c, _) { c.grant(0) },
     window_update_of_too_much: ->(c, _) { 2.times { c.grant(0x7fff_ffff) } },
     a_frame_larger_than_allowed: ->(c, id) { c.frame(:data, 0, id, "x" * 20_000) },

@@ -111,7 +111,9 @@ class TestEncodings < TrunklineTest
     needs("zstd")
     bytes = "\x28\xB5\x2F\xFD\x20\x02".b + [(0x1FFFFF << 3) | (1 << 1)].pack("V")[0, 3]
     assert_match(/ends too early/, assert_raises(Trunkline::DecodeError) { get(bytes, "zstd") }.message)
-    assert_match(/is corrupt/, assert_raises(Trunkline::DecodeError) { get("#{bytes}z", "zstd") }.message)
+    ["#{bytes}z", bytes.sub("\x20\x02".b, "\x20\0".b)].each do |wrong|
+      assert_match(/is corrupt/, assert_raises(Trunkline::DecodeError) { get(wrong, "zstd") }.message)
+    end
   end
 
   # 3,872 times "x", and no end. When they arrive one at a time, the output of the last bytes fills Ruby's buffer for

@@ -136,9 +136,10 @@ module Trunkline
         # A block of type 1 is one byte, which is repeated.
         # @return [Integer] number of bytes of the block without its head
         def stored_bytes(type, size)
-          raise Failure, :CODING_DATA if type == 3 || (type != 1 && size > @block_limit)
+          stored = type == 1 ? 1 : size
+          raise Failure, :CODING_DATA if type == 3 || stored > @block_limit
 
-          type == 1 ? 1 : size
+          stored
         end
 
         def unpack(bytes)

@@ -37,6 +37,7 @@ module Trunkline
             @head = nil
             @section_begins = false # whether the head of a HEADERS frame has come, and its section was not checked
             @idle_frames = @late_data = @uncredited = 0
+            @last_processed = 0x7fff_ffff # the highest stream that the server may have processed, as its GOAWAY says
             @any_closed_early = false # whether a stream was closed before its response had ended
             @receive_window = Session::CONNECTION_WINDOW
             @decoder = HeaderDecoder.new
@@ -302,9 +303,17 @@ module Trunkline
           def take_goaway(_flags, _id, payload)
             last, @goaway_number = payload.unpack("NN")
             last &= 0x7fff_ffff
+            check_last(last)
             @goaway_received = true
             note_goaway(payload.byteslice(8..))
             @streams.each_value.select { |stream| stream.id > last }.each { |stream| fail_unprocessed(stream) }
+          end
+
+          # (RFC 9113 6.8)
+          def check_last(id)
+            protocol_error("GOAWAY for a stream of the server") if id.even? && id.positive?
+            protocol_error("GOAWAY for more streams than before") if id > @last_processed
+            @last_processed = id
           end
 
           def note_goaway(words)
