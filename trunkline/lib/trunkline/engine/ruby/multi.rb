@@ -21,9 +21,8 @@ module Trunkline
 
         attr_reader :id, :exchange, :state, :response, :tag
         # Whether it was cancelled while it was served; whether its Response was added to the results; when to step it
-        # even without an event; the socket and events that it waits for, and what the Watch identifies them by; whether
-        # it is in @runnable; whether it is no longer one of the Multi's.
-        attr_accessor :cancelled, :delivered, :due, :socket, :events, :watched, :runnable, :removed
+        # even without an event; the socket and events that it waits for; whether it is in @runnable.
+        attr_accessor :cancelled, :delivered, :due, :socket, :events, :runnable
 
         def initialize(id, state, response, tag)
           @id = id
@@ -210,7 +209,7 @@ module Trunkline
       def serve_all(runnable)
         while (entry = runnable.shift)
           entry.runnable = false
-          serve(entry) unless entry.removed
+          serve(entry) if @entries.key?(entry.id)
         end
       ensure
         @runnable.concat(runnable)
@@ -234,7 +233,7 @@ module Trunkline
 
       # After an exit, a throw, a kill or an interrupt the exchange is aborted, and the next run returns its failure.
       def end_serving(entry, completed)
-        return if entry.removed
+        return unless @entries.key?(entry.id)
 
         @shares ||= entry.exchange.shared?
         return remove(entry) if entry.cancelled
@@ -314,7 +313,6 @@ module Trunkline
 
       def remove(entry)
         @entries.delete(entry.id)
-        entry.removed = true
         @hold.remove(entry.exchange)
         unwatch(entry)
         entry.state.finish
@@ -340,14 +338,14 @@ module Trunkline
       def watch_socket(entry, socket, events)
         entry.socket = socket
         entry.events = events
-        entry.watched = @watch.add(entry, socket, events)
+        @watch.add(entry, socket, events)
       end
 
       def unwatch(entry)
         @checked_entries.delete(entry)
         return unless entry.socket
 
-        @watch.remove(entry, entry.watched)
+        @watch.remove(entry, entry.socket)
         entry.socket = nil
       end
 

@@ -25,11 +25,10 @@ module Trunkline
 
         # @param entry [Object] the only entry that waits for the socket
         # @param events [:read, :write, :both]
-        # @return [Object] for #remove
+        # @return [void]
         def add(entry, socket, events)
           @reading[socket] = entry unless events == :write
           @writing[socket] = entry unless events == :read
-          socket
         end
 
         # @return [void]

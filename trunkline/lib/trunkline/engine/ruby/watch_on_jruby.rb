@@ -36,12 +36,12 @@ module Trunkline
           registered = register(socket, events == :read ? READ : EVENTS.fetch(events))
           @waiting += 1 unless registered.entry
           registered.entry = entry
-          registered
         end
 
         # (see Watch#remove)
-        def remove(entry, registered)
-          return unless registered.entry.equal?(entry)
+        def remove(entry, socket)
+          registered = @registered[socket]
+          return unless registered&.entry.equal?(entry)
 
           registered.entry = nil
           @waiting -= 1
