@@ -69,45 +69,23 @@ class TestHostile < HTTP2Test
 
   # It arrives together with the response, and only its first bytes: the connection must not be used again.
   def test_a_header_section_that_begins_behind_the_end_of_a_stream
-    end_of_stream = Frame::END_HEADERS | Frame::END_STREAM
-    server = serve_frames do |stream|
-      next stream.answer if stream.target == "/next"
-
-      response = [0, 1, 1, end_of_stream, stream.id, 0x88].pack("CnCCNC")
-      stream.connection.raw(response + [0, 5, 1, Frame::END_HEADERS, stream.id].pack("CnCCN"))
-    end
-    http = h2_client(server.url, timeout: 10)
-    assert_equal 200, http.get("/").status
-    assert_equal "ok", http.get("/next").body
-    assert_equal 2, server.connection_count
+    server = serve_response_with { |id| [0, 5, 1, Frame::END_HEADERS, id].pack("CnCCN") }
+    assert_next_call(server, connections: 2)
   end
 
-  # The priority comes before the section, and is incomplete.
+  # The priority before it is incomplete: the next call is still made on the connection, and its response completes it.
   def test_a_header_section_that_has_not_begun
-    server = serve_frames do |stream|
-      next stream.answer if stream.target == "/next"
-
-      response = [0, 1, 1, Frame::END_HEADERS | Frame::END_STREAM, stream.id, 0x88].pack("CnCCNC")
-      stream.connection.raw(response + [0, 6, 1, Frame::PRIORITY, 99, 0].pack("CnCCNn"))
-    end
-    http = h2_client(server.url, timeout: 1)
+    server = serve_response_with { [0, 6, 1, Frame::PRIORITY, 99, 0].pack("CnCCNn") }
+    http = h2_client(server.url, timeout: 10)
     assert_equal 200, http.get("/").status
-    assert_raises(Trunkline::Error) { http.get("/next") }
+    assert_raises(Trunkline::InvalidResponse) { http.get("/next") }
     assert_equal 1, server.connection_count
   end
 
   # Only frames of open streams are looked into.
   def test_padding_without_a_frame_for_a_stream_that_has_ended
-    server = serve_frames do |stream|
-      next stream.answer if stream.target == "/next"
-
-      response = [0, 1, 1, Frame::END_HEADERS | Frame::END_STREAM, stream.id, 0x88].pack("CnCCNC")
-      stream.connection.raw(response + [0, 0, 0, Frame::PADDED, stream.id].pack("CnCCN"))
-    end
-    http = h2_client(server.url, timeout: 10)
-    assert_equal 200, http.get("/").status
-    assert_equal "ok", http.get("/next").body
-    assert_equal 1, server.connection_count
+    server = serve_response_with { |id| [0, 0, 0, Frame::PADDED, id].pack("CnCCN") }
+    assert_next_call(server, connections: 1)
   end
 
   # Malformed responses (RFC 9113 8.1.1), which fail only their own stream.
@@ -237,6 +215,23 @@ class TestHostile < HTTP2Test
   end
 
   # The error must name the reason, the next call must use a new connection, and the old one must be closed.
+  # Serves a response to the first call, and the bytes that the block returns behind it, in the same write.
+  def serve_response_with
+    serve_frames do |stream|
+      next stream.answer if stream.target == "/next"
+
+      response = [0, 1, 1, Frame::END_HEADERS | Frame::END_STREAM, stream.id, 0x88].pack("CnCCNC")
+      stream.connection.raw(response + yield(stream.id))
+    end
+  end
+
+  def assert_next_call(server, connections:)
+    http = h2_client(server.url, timeout: 10)
+    assert_equal 200, http.get("/").status
+    assert_equal "ok", http.get("/next").body
+    assert_equal connections, server.connection_count
+  end
+
   def assert_ends_the_connection(server)
     http = h2_client(server.url, timeout: 10)
     error = assert_raises(Trunkline::ProtocolError) { yield http }

@@ -43,9 +43,9 @@ module Trunkline
         return @call if @kind == "repeated"
 
         call = @call.dup
-        if @kind == "distinct" then call.path = "#{@call.path}#{@mark}#{Calls.number}"
-        else
-          call.body = JSON.generate(order(Calls.number))
+        case @kind
+        when "distinct" then call.path = "#{@call.path}#{@mark}#{Calls.number}"
+        when "json" then call.body = JSON.generate(order(Calls.number))
         end
         call
       end

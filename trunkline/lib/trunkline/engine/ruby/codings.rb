@@ -175,8 +175,8 @@ module Trunkline
           raise Failure, :CODING_DATA
         end
 
-        # When the input was used up with the buffer exactly full, zlib may hold back more output, up to 258 bytes of a
-        # repetition. CRuby calls it without input only for what it takes to be the end of the data.
+        # When zlib has used up its input and the output buffer is exactly full, it may have more output. inflate(nil)
+        # lets it continue without input, and raises BufError because the data has not ended.
         def self.take_pending(zlib, &block)
           until zlib.finished?
             before = zlib.total_out

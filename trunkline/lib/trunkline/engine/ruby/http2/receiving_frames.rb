@@ -35,7 +35,7 @@ module Trunkline
           def prepare_receiving
             @rest = String.new
             @head = nil
-            @section_begins = false # whether the head of a HEADERS frame has come, and its section was not checked
+            @section_begins = false # whether the head of a HEADERS frame has arrived, and its stream was not checked
             @idle_frames = @late_data = @uncredited = 0
             @last_processed = 0x7fff_ffff # the highest stream that the server may have processed, as its GOAWAY says
             @any_closed_early = false # whether a stream was closed before its response had ended
@@ -61,9 +61,9 @@ module Trunkline
           def frame?
             return false if @head.nil? && !head?
 
-            come = @input.bytesize - @at - Frame::HEAD_BYTES
-            check_section(come) if @section_begins
-            come >= @head.first
+            arrived = @input.bytesize - @at - Frame::HEAD_BYTES
+            check_section(arrived) if @section_begins
+            arrived >= @head.first
           end
 
           def head?
@@ -104,13 +104,13 @@ module Trunkline
                                 older ? "it answered in HTTP/1" : "it did not begin with SETTINGS")
           end
 
-          # A header section for a stream that has ended is an error as soon as it begins (RFC 9113 5.1), after the
-          # fields before it (RFC 9113 6.2).
-          # @param come [Integer] bytes of the frame after its head that have come
-          def check_section(come)
+          # A header section for a stream that has ended is an error as soon as it begins (RFC 9113 5.1): after the
+          # length of the padding and the priority (RFC 9113 6.2).
+          # @param arrived [Integer] bytes of the frame that have arrived after its head
+          def check_section(arrived)
             length, type, flags, id = @head
             before = (flags.anybits?(Frame::PADDED) ? 1 : 0) + (flags.anybits?(Frame::PRIORITY) ? 5 : 0)
-            return if come < before && come < length
+            return if arrived < before && arrived < length
 
             @section_begins = false
             check_opened(type, id)
@@ -309,7 +309,7 @@ module Trunkline
             @streams.each_value.select { |stream| stream.id > last }.each { |stream| fail_unprocessed(stream) }
           end
 
-          # (RFC 9113 6.8)
+          # The last stream is one of the client's, and no higher than in an earlier GOAWAY (RFC 9113 6.8).
           def check_last(id)
             protocol_error("GOAWAY for a stream of the server") if id.even? && id.positive?
             protocol_error("GOAWAY for more streams than before") if id > @last_processed
